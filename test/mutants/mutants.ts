@@ -381,4 +381,10 @@ export const mutants: readonly Mutant[] = [
     to: 'rows: rows - 2, all, descending',
     unit: 'test/node/files/choose-files.test.ts',
   },
+  {
+    name: 'bounds leave out rows without a time',
+    from: '!areTimed || ',
+    to: '',
+    unit: 'test/node/files/choose-row-groups.test.ts',
+  },
 ]

@@ -32,10 +32,10 @@ export function narrowingOf(node: JsonObject, aliases: ReadonlySet<string>): Nar
   const first = firstRows(node, look)
   if (where === undefined) return first && { conditions: [], areAll: true, compared: [], first, inProofs: true }
   const conditions = look.conjuncts(where)
-  if (conditions === undefined || conditions.length === 0) return undefined
   const { areAll, compared } = look
   // The first of those that meet more than these are looked for from the end alone.
   const reached = areAll || first?.descending === true ? first : undefined
+  if (conditions === undefined || (conditions.length === 0 && reached === undefined)) return undefined
   return { conditions, areAll, compared, first: reached, inProofs: isExactAnyway(node) }
 }
 
@@ -121,10 +121,14 @@ function modifiersOf(node: JsonObject): [JsonObject | undefined, JsonObject | un
   return [order, limit, ...modifiers.filter((modifier) => modifier !== order && modifier !== limit)]
 }
 
-/** A column as it is, or all of them. */
+/** A column as it is, as text, or its first characters, or all of them: what cannot fail, whatever the row. */
 function isPlainItem(item: JsonValue): boolean {
   if (isClass(item, 'STAR')) return isWholeStar(item) && item.get('columns') !== true
-  return isClass(item, 'COLUMN_REF') || isClass(item, 'CONSTANT')
+  if (isClass(item, 'CAST'))
+    return text(child(item, 'cast_type'), 'id') === 'VARCHAR' && isPlainItem(item.get('child') ?? null)
+  if (!isClass(item, 'FUNCTION')) return isClass(item, 'COLUMN_REF') || isClass(item, 'CONSTANT')
+  const [inner = null, count] = list(item, 'children')
+  return functionName(item) === 'left' && isPlainItem(inner) && /^\d{1,9}$/.test(givenOf(count)?.text ?? '')
 }
 
 const comparisons: Readonly<Record<string, Comparison['is'] | undefined>> = {
@@ -198,6 +202,8 @@ class Look {
   #isTame(condition: JsonValue): boolean {
     if (!(condition instanceof Map)) return false
     const type = text(condition, 'type')
+    const sides = isClass(condition, 'COMPARISON') ? [condition.get('left'), condition.get('right')] : []
+    if (sides.length > 0 && sides.every((side) => givenOf(side)?.kind === 'number')) return true
     const children = list(condition, 'children')
     if (type === 'CONJUNCTION_AND' || type === 'CONJUNCTION_OR' || type === 'OPERATOR_NOT') {
       return children.every((part) => this.#isTame(part))
@@ -211,7 +217,7 @@ class Look {
       return column !== undefined && values.every((value) => this.#note(column, value) !== undefined)
     }
     if (type !== 'COMPARE_NOTEQUAL') return this.#comparisons(condition) !== undefined
-    const [left, right] = [condition.get('left'), condition.get('right')]
+    const [left, right] = sides
     const column = this.columnOf(left) ?? this.columnOf(right)
     return this.#note(column, this.columnOf(left) === undefined ? left : right) !== undefined
   }

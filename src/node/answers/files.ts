@@ -157,15 +157,10 @@ async function startFile(
   job: Omit<StreamJob, 'tables'>,
   { over, caller, keeping }: Run,
 ): Promise<AnswerStream> {
-  const [wanted, by] =
-    keeping === undefined
-      ? [job, caller]
-      : [
-          { ...job, isKept: true },
-          { ...caller, signal: keeping },
-        ]
+  const by = keeping === undefined ? caller : { ...caller, signal: keeping }
+  const isKept = keeping !== undefined
   const run = async (tables: StreamJob['tables']): Promise<AnswerStream> =>
-    await deps.engine.stream({ ...wanted, tables }, askingOf(deps.catalog, by))
+    await deps.engine.stream({ ...job, isKept, tables }, askingOf(deps.catalog, by))
   const { start, pieces } = await runOver(deps, over, run)
   return { start, pieces: blaming(pieces, (error) => deps.objects.blame(error, over.views)) }
 }

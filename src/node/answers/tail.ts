@@ -37,13 +37,13 @@ export function tailWindow(
   return { start, end, run }
 }
 
-type TailWindow = ReturnType<typeof tailWindow>
-
 /** The table of the statement of every tail: the rows of a window and no others. Throws as `Files.ofRun`. */
-export async function tailTable(files: Files, view: DatasetView, window: TailWindow): Promise<EngineTable> {
-  const { start, end, run } = window
-  const rows = { leastOffset: start, mostOffset: end - 1, rows: end - start }
-  return { parts: ['tail'], ...(await files.ofRun(view, run)), ...rows }
+export async function tailTable(
+  files: Files,
+  view: DatasetView,
+  { start, end, run }: ReturnType<typeof tailWindow>,
+): Promise<EngineTable> {
+  return { parts: ['tail'], ...(await files.ofRun(view, run, { offsets: [start, end - 1] })), rows: end - start }
 }
 
 /** A tail whose block is chosen and whose rows are not yet read. */

@@ -64,6 +64,9 @@ export interface OpenedFiles extends Omit<EngineFiles, 'open'> {
   close(how: 'done' | 'suspect'): void
 }
 
+/** A condition up to its value, in SQL. */
+export type Bound = readonly [name: string, value: string]
+
 /** The data behind a name of the statement. */
 export interface EngineTable {
   readonly parts: readonly string[]
@@ -72,9 +75,8 @@ export interface EngineTable {
   readonly files: EngineFiles
   /** Latest full schema (system columns included); undefined: the four system columns alone. */
   readonly schema: DataSchema | undefined
-  /** Rows of the files below this offset do not matter, nor those above the other. */
-  readonly leastOffset?: number
-  readonly mostOffset?: number
+  /** Rows of the files that do not meet all of these do not matter. */
+  readonly bounds?: readonly Bound[]
   /** How many rows the files have: plans are made by that, and not by what a process happens to know of them. */
   readonly rows?: number
   /** In place of files: so many rows with their offsets from 0 on, and null in all other columns. */

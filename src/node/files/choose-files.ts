@@ -4,13 +4,14 @@
 
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { SliceRef } from '../catalog/packed-blocks.ts'
-import type { EngineFiles, EngineTable, OpenedFiles } from '../engine/messages.ts'
+import type { Bound, EngineFiles, OpenedFiles } from '../engine/messages.ts'
 import { must } from '../../libraries/base/assert.ts'
+import { sqlName } from '../../libraries/sql/types.ts'
 import type { GroupTimes } from '../../libraries/columnar/parquet/time-range.ts'
 import type { SliceFiles } from './slice-files.ts'
-import { type FileList, type MergedFile, numbersOf, type SliceRun } from './file-list.ts'
-import { columnKind, type Interval, type Terms, termsOf, type WantedRows } from './row-terms.ts'
-import { factsOfGroups, type FactsOf, type SliceTimes } from './slice-times.ts'
+import { type FileList, numbersOf, type SliceRun } from './file-list.ts'
+import { columnKind, everything, type Interval, type Terms, termsOf, type WantedRows } from './row-terms.ts'
+import type { SliceFacts, SliceTimes } from './slice-times.ts'
 
 /** The files of a view in offset order, or those of them that `only` numbers. */
 export function viewFiles(slices: SliceFiles, files: FileList, only?: readonly number[]): EngineFiles {
@@ -41,30 +42,54 @@ export function runsOf(numbers: readonly number[]): SliceRun[] {
   return runs
 }
 
-/** Files of a view, ascending, at least one, and which of their rows matter. */
-export interface ChosenFiles extends Pick<EngineTable, 'leastOffset' | 'mostOffset'> {
+/** Files of a view, ascending, at least one, and which of their rows matter where not all do. */
+export interface ChosenFiles {
   readonly numbers: readonly number[]
+  readonly within?: Within
 }
+type Within = Partial<Asked>
+
+/** Milliseconds since 1970 that are a time in every type of times: 1700 to 2200. */
+const plainTimes: Interval = [-8_520_336_000_000, 7_258_118_400_000]
+
+/** The rows that matter, as the engine is told of them; a time that not all types have bounds none. */
+export function rowBounds({ vocabulary }: DatasetView, { offsets = everything, times = everything }: Within): Bound[] {
+  const { offsetColumn, eventTimeColumn } = vocabulary
+  const [offset, time] = [sqlName(offsetColumn), `CAST(${sqlName(eventTimeColumn)} AS TIMESTAMPTZ)`]
+  const isPlain = (ms: number): boolean => ms >= plainTimes[0] && ms <= plainTimes[1]
+  return [
+    ...offsets.flatMap((at, end): Bound[] => (Number.isFinite(at) ? [[`${offset} ${ends[end]}`, String(at)]] : [])),
+    ...times.flatMap((ms, end): Bound[] =>
+      isPlain(ms) ? [[`${time} ${ends[end]}`, `CAST(epoch_ms(${ms}) AS TIMESTAMPTZ)`]] : [],
+    ),
+  ]
+}
+const ends = ['>=', '<=']
+
+type Times = Pick<SliceTimes, 'of' | 'groupsOf'>
 
 /** The files that can hold a row which is needed; undefined for all of them. Throws as `SliceTimes`. */
-export async function chooseFiles(
-  times: Pick<SliceTimes, 'of'>,
-  files: FileList,
-  wanted: WantedRows,
-): Promise<ChosenFiles | undefined> {
-  if (files.length === 0 || files.view.schema === undefined) return undefined
-  const terms = termsOf(files.view, wanted)
+export async function chooseFiles(times: Times, files: FileList, wanted: WantedRows): Promise<ChosenFiles | undefined> {
+  const { view } = files
+  if (files.length === 0 || view.schema === undefined) return undefined
+  const terms = termsOf(view, wanted)
   if (terms === undefined) return undefined
-  const { first, conditions } = wanted.narrowing
-  const { newest } = wanted
-  const [leastOffset, mostOffset] = terms.offsets
-  const bounds = terms.isWindow ? { leastOffset, mostOffset } : newest && { leastOffset: files.view.rows - newest }
-  const chosen =
-    first === undefined || conditions.length > 0
-      ? { numbers: await matching(times, files, terms), ...bounds }
-      : await firstFiles(times, files, { column: first.column, descending: first.descending, rows: terms.rows })
-  if (chosen === undefined || (chosen.numbers.length === files.length && !('leastOffset' in chosen))) return undefined
+  const chosen = await filesFor(times, files, { ...wanted, terms })
+  if (chosen.numbers.length === files.length && chosen.within === undefined) return undefined
   return { ...chosen, numbers: withSchema(files, chosen.numbers) }
+}
+
+async function filesFor(
+  times: Times,
+  files: FileList,
+  { narrowing, newest, terms }: WantedRows & { readonly terms: Terms },
+): Promise<ChosenFiles> {
+  const { first, conditions } = narrowing
+  const isPart = terms.areBounds && (conditions.length > 0 || terms.rows < files.view.rows)
+  if (isPart && newest === undefined && first && columnKind(files.view.vocabulary, first.column) === 'times')
+    return await firstByTime(times, files, { ...terms, descending: first.descending })
+  const numbers = await matching(times, files, terms)
+  return { numbers, ...((terms.isWindow || newest !== undefined) && { within: { offsets: terms.offsets } }) }
 }
 
 /** The last file says which columns there are, unless one that is chosen has them all. */
@@ -78,49 +103,69 @@ function withSchema(files: FileList, numbers: readonly number[]): readonly numbe
 /** Footers cut finer units off: a millisecond on either side. */
 const footerMs = 1
 
-async function matching(times: Pick<SliceTimes, 'of'>, files: FileList, terms: Terms): Promise<number[]> {
-  const [least, most] = terms.offsets
-  const from = least <= 0 ? 0 : numberFrom(files, least)
-  const to = most < 0 ? 0 : Math.min(files.length, numberFrom(files, most) + 1)
-  const numbers = numbersOf({ from, to })
-  const [earliest, latest] = terms.times
-  const isAnyTime = earliest === Number.NEGATIVE_INFINITY && latest === Number.POSITIVE_INFINITY
-  if (isAnyTime) return numbers
-  const factsOf = await factsOfFiles(times, files)
-  return numbers.filter((number) => {
-    const { merged } = files.placeOf(number)
-    if (merged !== undefined) return groupsOf(files.view, merged, terms).length > 0
-    return factsOf === undefined || isWithin(factsOf(number), terms.times)
-  })
+/** Rows of file `number`, all of them or a row group, and what is known of their times. */
+interface Stretch extends SliceFacts {
+  readonly number: number
+  /** First and last offset of a row group. */
+  readonly offsets?: Interval
 }
 
-/** Row groups of a file that can hold a row which is needed. */
-function groupsOf(
-  view: DatasetView,
-  { from, groups }: Pick<MergedFile, 'from' | 'groups'>,
-  terms: Terms,
-): GroupTimes[] {
-  const [least, most] = terms.offsets
-  let start = must(view.slices.at(from), 'a slice of the view').start
-  return groups.filter((group) => {
-    const isIn = start + group.rows > least && start <= most && isWithin(group, terms.times)
-    start += group.rows
-    return isIn
-  })
-}
-
-function isWithin({ min, max }: Pick<GroupTimes, 'min' | 'max'>, [earliest, latest]: Interval): boolean {
-  return max + footerMs >= earliest && min - footerMs <= latest
-}
-
-/** What is known of the files; undefined for more slices than are remembered. */
-async function factsOfFiles(times: Pick<SliceTimes, 'of'>, files: FileList): Promise<FactsOf | undefined> {
+/** What is known of each file before its footer is read again: of its row groups, or of all its rows together. */
+async function knownStretches(times: Times, files: FileList): Promise<(number: number) => readonly Stretch[]> {
   const ofSlice = await times.of(files.view, files.looseRuns())
-  if (ofSlice === undefined) return undefined
+  const unknown = { min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINITY, groups: 0 }
   return (number) => {
     const { merged, from } = files.placeOf(number)
-    return merged === undefined ? ofSlice(from) : factsOfGroups(merged.groups)
+    return merged === undefined ? [{ number, ...(ofSlice?.(from) ?? unknown) }] : groupsOf(files, number, merged.groups)
   }
+}
+
+function groupsOf(files: FileList, number: number, groups: readonly GroupTimes[]): Stretch[] {
+  let { start } = files.at(number)
+  return groups.map(({ rows, min, max }) => {
+    start += rows
+    return { number, offsets: [start - rows, start - 1], min, max, groups: 1 }
+  })
+}
+
+/** Row group by row group. */
+async function groupStretches(times: Times, files: FileList, known: readonly Stretch[]): Promise<Stretch[]> {
+  const found: Stretch[] = []
+  for (const stretch of known) {
+    const { number, groups } = stretch
+    if (groups <= 1) found.push(stretch)
+    else found.push(...groupsOf(files, number, await times.groupsOf(files.view, files.placeOf(number).from)))
+  }
+  return found
+}
+
+type Asked = Pick<Terms, 'offsets' | 'times'>
+
+/** True where one of the rows may be needed: of a file, the offsets are. */
+function mayMeet({ offsets, min, max }: Stretch, asked: Asked): boolean {
+  if (max + footerMs < asked.times[0] || min - footerMs > asked.times[1]) return false
+  return offsets === undefined || (offsets[1] >= asked.offsets[0] && offsets[0] <= asked.offsets[1])
+}
+
+/** How many rows surely meet what is asked. */
+function surely(files: FileList, { number, offsets, min, max }: Stretch, asked: Asked): number {
+  if (!(min - footerMs > asked.times[0] && max + footerMs < asked.times[1])) return 0
+  const { start, end } = files.at(number)
+  const [first, last] = offsets ?? [start, end]
+  return first > asked.offsets[0] && last < asked.offsets[1] ? last + 1 - first : 0
+}
+
+/** Numbers of the files with offsets that are asked for. */
+function withOffsets(files: FileList, [least, most]: Interval): number[] {
+  const from = least <= 0 ? 0 : numberFrom(files, least)
+  return numbersOf({ from, to: most < 0 ? 0 : Math.min(files.length, numberFrom(files, most) + 1) })
+}
+
+async function matching(times: Times, files: FileList, terms: Terms): Promise<number[]> {
+  const numbers = withOffsets(files, terms.offsets)
+  if (!terms.times.some((end) => Number.isFinite(end))) return numbers
+  const stretchesIn = await knownStretches(times, files)
+  return numbers.filter((number) => stretchesIn(number).some((stretch) => mayMeet(stretch, terms)))
 }
 
 /** Number of the file with the row at `offset`; that of a file to come for one beyond the last. */
@@ -128,52 +173,50 @@ function numberFrom(files: FileList, offset: number): number {
   return offset >= files.view.rows ? files.length : files.numberWith(Math.floor(offset))
 }
 
-interface FirstRows {
-  readonly column: string | undefined
-  readonly descending: boolean
-  readonly rows: number
-}
+type FirstByTime = Asked & Pick<Terms, 'rows'> & { readonly descending: boolean }
 
-/** The files with the first rows in the order of offsets or of event time. */
-async function firstFiles(
-  times: Pick<SliceTimes, 'of'>,
-  files: FileList,
-  { column, descending, rows }: FirstRows,
-): Promise<ChosenFiles | undefined> {
-  const { view } = files
-  const name = columnKind(view.vocabulary, column)
-  if (name === undefined || !(rows < view.rows)) return undefined
-  if (name === 'offsets') {
-    if (!descending) return { numbers: numbersOf({ from: 0, to: rows === 0 ? 0 : numberFrom(files, rows - 1) + 1 }) }
-    const leastOffset = view.rows - rows
-    return { numbers: numbersOf({ from: numberFrom(files, leastOffset), to: files.length }), leastOffset }
-  }
-  const factsOf = await factsOfFiles(times, files)
-  return factsOf && { numbers: firstByTime(files, factsOf, { descending, rows }) }
+/** Footers of so many files are read again to choose row groups. */
+const longFiles = 64
+
+/** The files, and the times, of the first rows in the order of event time of those that meet what is asked. */
+async function firstByTime(times: Times, files: FileList, wanted: FirstByTime): Promise<ChosenFiles> {
+  const stretchesIn = await knownStretches(times, files)
+  const all = withOffsets(files, wanted.offsets).flatMap(stretchesIn)
+  const reached = reachedBy(files, all, wanted).stretches
+  const isLong = reached.filter(({ groups }) => groups > 1).length > longFiles
+  const groups = isLong ? reached : await groupStretches(times, files, reached)
+  const { stretches, until } = reachedBy(files, groups, wanted)
+  const [numbers, read] = [new Set(stretches.map(({ number }) => number)), new Set(stretches)]
+  const isLeft = (one: Stretch): boolean => one.groups === 1 && numbers.has(one.number) && !read.has(one)
+  // Rows without a time come first, or last, whatever the times of others are.
+  const areTimed = stretches.every(({ min, max }) => Number.isFinite(max - min))
+  // mutant: bounds leave out rows without a time
+  if (!areTimed || !(all.some(isLeft) || groups.some(isLeft))) return { numbers: [...numbers] }
+  const [least, most] = wanted.times
+  const nearest: Interval = wanted.descending ? [-until, most] : [least, until]
+  return { numbers: [...numbers], within: { times: [Math.max(least, nearest[0]), Math.min(most, nearest[1])] } }
 }
 
 /**
- * With the files that surely hold so many rows at or before some time in the order, each file that reaches that far: no
- * other has one of the first rows, nor one that ties with the last of them.
+ * With the stretches that surely hold so many rows at or before some time in the order, each that reaches that far: no other
+ * has one of the first rows, nor one that ties with the last of them. `until`: that time, negated where the order descends.
  */
-function firstByTime(
+function reachedBy(
   files: FileList,
-  factsOf: FactsOf,
-  { descending, rows }: Pick<FirstRows, 'descending' | 'rows'>,
-): number[] {
-  const numbers = numbersOf({ from: 0, to: files.length })
-  const sign = descending ? -1 : 1
-  // In the order wanted, the first and the last time of each file.
-  const begins = (number: number): number => sign * factsOf(number)[descending ? 'max' : 'min']
-  const ends = (number: number): number => sign * factsOf(number)[descending ? 'min' : 'max']
+  stretches: readonly Stretch[],
+  { rows, descending, ...asked }: FirstByTime,
+): { readonly stretches: readonly Stretch[]; readonly until: number } {
+  const possible = stretches.filter((stretch) => mayMeet(stretch, asked))
+  // In the order wanted, the first and the last time of each.
+  const begins = ({ min, max }: Stretch): number => (descending ? -max : min)
+  const ends = ({ min, max }: Stretch): number => (descending ? -min : max)
   let [held, until] = [0, Number.POSITIVE_INFINITY]
-  for (const number of numbers.toSorted((a, b) => (ends(a) < ends(b) ? -1 : ends(a) > ends(b) ? 1 : a - b))) {
-    const { start, end } = files.at(number)
-    held += end - start + 1
-    until = ends(number)
+  for (const stretch of possible.toSorted((a, b) => (ends(a) < ends(b) ? -1 : ends(a) > ends(b) ? 1 : 0))) {
+    held += surely(files, stretch, asked)
+    until = ends(stretch) + 2 * footerMs
     if (held >= rows) break
   }
-  return numbers.filter((number) => begins(number) <= until + 2 * footerMs)
+  return { stretches: possible.filter((stretch) => begins(stretch) <= until), until }
 }
 
 /**
@@ -181,22 +224,19 @@ function firstByTime(
  * them by their bounds too. Reads footers. Throws as `SliceTimes`.
  */
 export async function countRowGroups(
-  times: Pick<SliceTimes, 'of' | 'groupsOf'>,
+  times: Times,
   files: FileList,
   { wanted, chosen }: { readonly wanted: WantedRows | undefined; readonly chosen: ChosenFiles | undefined },
 ): Promise<{ readonly all: number; readonly read: number }> {
-  const { view } = files
-  const factsOf = await factsOfFiles(times, files)
-  const all = numbersOf({ from: 0, to: files.length }).reduce((sum, at) => sum + (factsOf?.(at).groups ?? 0), 0)
-  const found = wanted && termsOf(view, wanted)
+  const stretchesIn = await knownStretches(times, files)
+  const numbers = numbersOf({ from: 0, to: files.length })
+  const count = (some: readonly Stretch[]): number => some.reduce((sum, { groups }) => sum + groups, 0)
+  const all = count(numbers.flatMap(stretchesIn))
+  const found = wanted && termsOf(files.view, wanted)
   if (found === undefined || chosen === undefined) return { all, read: all }
-  const least = Math.max(found.offsets[0], chosen.leastOffset ?? 0)
-  const terms: Terms = { ...found, offsets: [least, found.offsets[1]] }
-  let read = 0
-  for (const number of chosen.numbers) {
-    const { merged, from } = files.placeOf(number)
-    const groups = merged?.groups ?? (await times.groupsOf(view, from))
-    read += groupsOf(view, { from, groups }, terms).length
-  }
-  return { all, read }
+  const terms = { ...found, ...chosen.within }
+  const within = new Set(withOffsets(files, terms.offsets))
+  const known = chosen.numbers.filter((number) => within.has(number)).flatMap(stretchesIn)
+  const groups = await groupStretches(times, files, known)
+  return { all, read: count(groups.filter((group) => mayMeet(group, terms))) }
 }

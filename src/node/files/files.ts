@@ -5,9 +5,8 @@ import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Objects } from '../catalog/objects.ts'
 import type { EngineTable } from '../engine/messages.ts'
 import type { Limits } from '../../libraries/base/limits.ts'
-import { defined } from '../../libraries/base/collections.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import { type ChosenFiles, chooseFiles, countRowGroups, runsOf, viewFiles } from './choose-files.ts'
+import { rowBounds, type ChosenFiles, chooseFiles, countRowGroups, runsOf, viewFiles } from './choose-files.ts'
 import { FileList, numbersOf, type SliceRun } from './file-list.ts'
 import type { MergedFiles } from './merged-files.ts'
 import type { MergedMaker } from './merged-maker.ts'
@@ -96,28 +95,24 @@ export class Files {
       chosen = await this.#choose(list, which)
     }
     for (const run of looseRuns(list, chosen)) await this.#deps.objects.checkSlices(view, run)
-    const { leastOffset, mostOffset } = chosen ?? {}
-    const rows = chosen === undefined ? view.rows : rowsOf(list, chosen.numbers)
     return {
-      table: {
-        dataset: view.id,
-        files: viewFiles(this.slices, list, chosen?.numbers),
-        schema: view.schema,
-        rows,
-        ...defined({ leastOffset, mostOffset }),
-      },
+      table: this.#table(list, chosen?.numbers, chosen?.within),
       areOthers: list.holdsMerged,
       scan: wanted.isCounted ? await this.#scanOf(list, which, chosen) : noScan,
     }
   }
 
-  /** The slices of a run, all by default. Throws HaltError `ChainBroken`; NodeError `DatasetDeleted`. */
-  async ofRun(view: DatasetView, run?: SliceRun): Promise<FoundFiles['table']> {
+  /** The slices of a run, all by default, or those rows of them. Throws HaltError `ChainBroken`; NodeError `DatasetDeleted`. */
+  async ofRun(view: DatasetView, run?: SliceRun, within?: ChosenFiles['within']): Promise<FoundFiles['table']> {
     await this.#deps.objects.checkSlices(view, run)
-    const list = new FileList(view)
-    const numbers = run && numbersOf(run)
+    return this.#table(new FileList(view), run && numbersOf(run), within)
+  }
+
+  #table(list: FileList, numbers: readonly number[] | undefined, within: ChosenFiles['within']): FoundFiles['table'] {
+    const { view } = list
     const rows = numbers === undefined ? view.rows : rowsOf(list, numbers)
-    return { dataset: view.id, files: viewFiles(this.slices, list, numbers), schema: view.schema, rows }
+    const files = viewFiles(this.slices, list, numbers)
+    return { dataset: view.id, files, schema: view.schema, rows, ...(within && { bounds: rowBounds(view, within) }) }
   }
 
   /** True where merged files are there, or can be, for one of the views. */

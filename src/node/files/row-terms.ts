@@ -24,13 +24,15 @@ export interface Terms {
   readonly offsets: Interval
   readonly times: Interval
   readonly rows: number
+  /** What is asked are these offsets and times, and nothing else. */
+  readonly areBounds: boolean
   /** No row outside `offsets` is needed, and each within is there. */
   readonly isWindow: boolean
 }
 
 export type Interval = readonly [least: number, most: number]
 
-const everything: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+export const everything: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
 
 /** Undefined where a comparison might fail, or nothing is known. */
 export function termsOf(
@@ -45,31 +47,22 @@ export function termsOf(
     offsets: newest === undefined ? everything : narrower(everything, '>', [all - newest, 0]),
     times: everything,
   }
-  for (const { column, is, value } of narrowing.conditions) {
+  const { first, conditions, areAll } = narrowing
+  let areBounds = areAll
+  for (const { column, is, value } of conditions) {
     const given = valueOf(value)
     const name = columnKind(vocabulary, column)
     const bounds = name === undefined || given === undefined ? undefined : valueBounds(name, given)
-    if (name === undefined || bounds === undefined) continue
-    intervals[name] = narrower(intervals[name], is, bounds)
+    if (name === undefined || bounds === undefined) areBounds = false
+    else intervals[name] = narrower(intervals[name], is, bounds)
   }
-  const rows = countOf(narrowing.first?.skip, valueOf, 0) + rowsOfAnswer({ narrowing, parameters, skip, limit })
-  const isWindow =
-    newest === undefined && rows < Number.POSITIVE_INFINITY && isOfOffsets(vocabulary, narrowing, valueOf)
+  const rows = countOf(first?.skip, valueOf, 0) + rowsOfAnswer({ narrowing, parameters, skip, limit })
+  const isOfOffsets = ({ column }: { column: string | undefined }) => columnKind(vocabulary, column) === 'offsets'
+  const isRange = first !== undefined && [first, ...conditions].every(isOfOffsets)
+  const isWindow = areBounds && isRange && newest === undefined && rows < all
   // mutant: a window of offsets ends before the last row that is needed
-  if (isWindow) intervals.offsets = windowOf(intervals.offsets, { rows, all, descending: narrowing.first?.descending })
-  return { ...intervals, rows, isWindow }
-}
-
-/** True where offsets alone decide which rows are needed: the first of those between two. */
-function isOfOffsets(
-  vocabulary: DatasetView['vocabulary'],
-  { first, conditions, areAll }: Narrowing,
-  valueOf: (given: Given) => Given | undefined,
-): boolean {
-  if (first === undefined || conditions.length === 0 || !areAll) return false
-  const bounds = conditions.map(({ value }) => valueOf(value)).map((given) => given && valueBounds('offsets', given))
-  const columns = [first.column, ...conditions.map(({ column }) => column)]
-  return columns.every((column) => columnKind(vocabulary, column) === 'offsets') && !bounds.includes(undefined)
+  if (isWindow) intervals.offsets = windowOf(intervals.offsets, { rows, all, descending: first?.descending })
+  return { ...intervals, rows, areBounds, isWindow }
 }
 
 /** The first rows between two offsets, from either end. One more: an end is closed here that `<` and `>` leave open. */
@@ -95,9 +88,9 @@ function rowsOfAnswer({ narrowing, parameters, skip, limit }: WantedRows): numbe
  * newest on; undefined for other statements, or where every row may be one.
  */
 export function enoughNewest(view: DatasetView, wanted: WantedRows): number | undefined {
-  const { first, conditions } = wanted.narrowing
-  if (first?.descending !== true || conditions.length === 0 || columnKind(view.vocabulary, first.column) !== 'offsets')
-    return undefined
+  const { first, conditions, areAll } = wanted.narrowing
+  const isOfAll = conditions.length === 0 && areAll
+  if (first?.descending !== true || isOfAll || columnKind(view.vocabulary, first.column) !== 'offsets') return undefined
   if (termsOf(view, wanted)?.isWindow === true) return undefined
   const enough = rowsOfAnswer(wanted) - wanted.skip
   return enough > 0 && enough < Number.POSITIVE_INFINITY ? enough : undefined

@@ -31,18 +31,8 @@ interface Times {
 }
 
 /** What is known of a slice. */
-interface SliceFacts extends Omit<GroupTimes, 'rows'> {
+export interface SliceFacts extends Omit<GroupTimes, 'rows'> {
   readonly groups: number
-}
-
-/** What is known of the slices, or the files, of a view. */
-export type FactsOf = (number: number) => SliceFacts
-
-/** What the row groups of a file say of it. */
-export function factsOfGroups(groups: readonly GroupTimes[]): SliceFacts {
-  const min = groups.reduce((least, group) => Math.min(least, group.min), Number.POSITIVE_INFINITY)
-  const max = groups.reduce((most, group) => Math.max(most, group.max), Number.NEGATIVE_INFINITY)
-  return { min, max, groups: groups.length }
 }
 
 /** The end of a file of `sizeBytes` with its whole footer. */
@@ -71,7 +61,7 @@ export class SliceTimes {
    * Least and greatest event time of each slice of `runs`, in milliseconds since 1970, or infinite; undefined for more slices
    * than are remembered. Throws HaltError `ChainBroken` for a slice that is not what its block says.
    */
-  async of(view: DatasetView, runs: readonly SliceRun[]): Promise<FactsOf | undefined> {
+  async of(view: DatasetView, runs: readonly SliceRun[]): Promise<((number: number) => SliceFacts) | undefined> {
     if (view.slices.length > slicesMost) return undefined
     const key = `${view.id} ${view.vocabulary.eventTimeColumn}`
     const times = this.#held.get(key) ?? { numbers: new Float64Array(), reading: Promise.resolve() }
@@ -131,7 +121,8 @@ export class SliceTimes {
         await this.#objects.checkSlices(view, some)
         const read = await Promise.all(numbersOf(some).map((number) => groupsIn(reading, view, number)))
         for (const [at, groups] of read.entries()) {
-          const { min, max } = factsOfGroups(groups)
+          const min = groups.reduce((least, group) => Math.min(least, group.min), Number.POSITIVE_INFINITY)
+          const max = groups.reduce((most, group) => Math.max(most, group.max), Number.NEGATIVE_INFINITY)
           times.numbers.set([min, max, groups.length], perSlice * (from + at))
         }
       }

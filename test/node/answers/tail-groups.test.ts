@@ -1,14 +1,15 @@
-// A tail reads the row groups that it shows and no others, wherever their slices are. All others of the same files are
-// overwritten before the engine opens them: the rows are those of the dataset all the same.
+// A tail reads the row groups that it shows and no others, wherever their slices are, and so do first rows by event time.
+// All others of the same files are overwritten before the engine opens them: the rows are those of the dataset all the same.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { tailRows } from '../../../src/node/answers/tail.ts'
 import { Catalog } from '../../../src/node/catalog/catalog.ts'
-import { viewOf } from '../../../src/node/catalog/dataset-chain.ts'
+import { type DatasetView, viewOf } from '../../../src/node/catalog/dataset-chain.ts'
 import { Objects } from '../../../src/node/catalog/objects.ts'
 import type { Engine } from '../../../src/node/engine/engine.ts'
+import type { EngineAnswer, EngineJob, EngineTable } from '../../../src/node/engine/messages.ts'
 import { Files } from '../../../src/node/files/files.ts'
 import { SliceFiles } from '../../../src/node/files/slice-files.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
@@ -19,6 +20,7 @@ import { rowGroupRows } from '../../../src/libraries/columnar/parquet/write-slic
 import { openLocalAnnouncements } from '../../../src/node/log/announcements.ts'
 import { openStore } from '../../../src/app/open-storage.ts'
 import { dataKey } from '../../../src/node/store/layout.ts'
+import type { ObjectStore } from '../../../src/node/store/object-store.ts'
 import { withPacks } from '../../../src/node/store/packed-store.ts'
 import { putLog } from '../../../src/node/store/records.ts'
 import { markSwept, sweepChain } from '../../../src/node/store/sweep.ts'
@@ -27,6 +29,7 @@ import { openMemoryStore } from '../../adapters/memory-store.ts'
 import { chainObjects, type StoredObject } from '../../helpers/long-chain.ts'
 import { smallSlice } from '../../helpers/small-slice.ts'
 import { asking, useBench } from '../engine/helpers.ts'
+import { baseMs } from '../builder/support.ts'
 import { dataset, putAll } from '../store/packed-chain.ts'
 
 /** Two blocks of three row groups, and as many of a row that they are in a pack. */
@@ -62,9 +65,11 @@ async function damage(path: string, from: number, to: number): Promise<number> {
 
 /** The engine over files of which all but the rows [start, end) of the dataset is overwritten while it reads them. */
 function engineOver(start: number, end: number, damaged: number[]): Engine {
-  const runOwn: Engine['runOwn'] = async (sql, job, by) => {
-    const table = must(job.tables[0], 'a tail has one table')
-    const files = must(await table.files.open?.(by.signal), 'slices are opened')
+  const over = async (
+    { tables: [table] }: Pick<EngineJob, 'tables'>,
+    run: (tables: readonly EngineTable[]) => Promise<EngineAnswer>,
+  ): Promise<EngineAnswer> => {
+    const files = must(await table?.files.open?.(asking().signal), 'slices are opened')
     const before = new Map<string, Uint8Array>()
     for (const number of files.only ?? []) {
       const path = files.path(number)
@@ -72,13 +77,32 @@ function engineOver(start: number, end: number, damaged: number[]): Engine {
       damaged.push(await damage(path, start - firstOf(number), end - firstOf(number)))
     }
     try {
-      return await bench.engine.runOwn(sql, { ...job, tables: [{ ...table, files }] }, by)
+      return await run([{ ...must(table, 'the job has one table'), files }])
     } finally {
       for (const [path, bytes] of before) await writeFile(path, bytes)
       files.close('done')
     }
   }
-  return { ...bench.engine, runOwn }
+  const { engine } = bench
+  return {
+    ...engine,
+    run: (job, by) => over(job, (tables) => engine.run({ ...job, tables }, by)),
+    runOwn: (sql, job, by) => over(job, (tables) => engine.runOwn(sql, { ...job, tables }, by)),
+  }
+}
+
+/** The chain of a store, and its files. */
+async function opened(
+  store: ObjectStore,
+  root: string,
+): Promise<{ view: DatasetView; objects: Objects; files: Files }> {
+  const announcements = openLocalAnnouncements(silentLogger)
+  const catalog = new Catalog({ store, announcements, logger: silentLogger })
+  onTestFinished(() => catalog.close())
+  const objects = new Objects(store)
+  const slices = new SliceFiles({ store, dir: join(root, 'slices'), mostBytes: 2 ** 30, clock: systemClock })
+  const files = new Files({ objects, slices, limits: { queryMs: 60_000 } })
+  return { view: viewOf(must(await catalog.byAlias('acme/long'), 'the dataset')), objects, files }
 }
 
 test.each([
@@ -97,13 +121,7 @@ test.each([
     await markSwept(store)
     await sweepChain(store, dataset, { beforeMs: Number.POSITIVE_INFINITY })
   }
-  const announcements = openLocalAnnouncements(silentLogger)
-  const catalog = new Catalog({ store, announcements, logger: silentLogger })
-  onTestFinished(() => catalog.close())
-  const view = viewOf(must(await catalog.byAlias('acme/long'), 'the dataset'))
-  const objects = new Objects(store)
-  const slices = new SliceFiles({ store, dir: join(root, 'slices'), mostBytes: 2 ** 30, clock: systemClock })
-  const files = new Files({ objects, slices, limits: { queryMs: 60_000 } })
+  const { view, objects, files } = await opened(store, root)
   const tailOf = async (end: number, limit: number, damaged: number[], shown = limit): Promise<unknown> => {
     const window = { skip: rows - end, limit, dataFormat: 'JsonAos', asking: asking() }
     const engine = engineOver(end - shown, end, damaged)
@@ -127,4 +145,37 @@ test.each([
   }
   // What is overwritten cannot be read.
   await expect(tailOf(2 * large - 999, 10, [], 1)).rejects.toThrow('The query engine failed')
+})
+
+test('first rows by event time are read from the row groups that hold them', { timeout: 120_000 }, async () => {
+  const root = join(bench.root, 'first')
+  const store = await openStore(join(root, 'store'), 'write')
+  onTestFinished(() => store.close())
+  await putLog(store, { id: 'log', kind: 'file', partitions: 1 })
+  await putAll(store, stored)
+  const { view, files } = await opened(store, root)
+  const time = new Date(baseMs + (large + 7) * 1000).toISOString()
+  // What is asked for, the offsets of the answer, the rows that are read, and how many groups of their files are not.
+  for (const [rest, first, [start, end], others] of [
+    ['ORDER BY event_time DESC LIMIT 2', [rows - 1, rows - 2], [rows - 2, rows], [0, 0]],
+    ['ORDER BY event_time LIMIT 2', [0, 1], [0, rowGroupRows], [2]],
+    [
+      `WHERE "offset" < ${2 * large} ORDER BY event_time DESC LIMIT 1`,
+      [2 * large - 1],
+      [2 * large - 1_000, rows],
+      [2, 0],
+    ],
+    [`WHERE event_time > '${time}' ORDER BY event_time LIMIT 1`, [large + 8], [large, large + 2 * rowGroupRows], [1]],
+  ] as const) {
+    const analysis = await bench.engine.analyze(`SELECT "offset" FROM "acme/long" ${rest}`, asking())
+    const wanted = { narrowing: must(analysis.narrowing, 'it says something'), parameters: [], skip: 0, limit: 100 }
+    const how = { rows: wanted, mayMerge: false, offsetsAlone: false, isCounted: true }
+    const { table } = await files.of(view, how, asking().signal)
+    const form = { dataFormat: 'JsonAoa', wantSchema: false, keyOrder: 'column', ascii: false, skip: 0 } as const
+    const tables = [{ parts: must(analysis.tables[0], 'a table').parts, ...table }]
+    const damaged: number[] = []
+    const job = { analysis, tables, reproducible: true, limit: 100, ...form }
+    const { data } = await engineOver(start, end, damaged).run(job, asking())
+    expect([rest, JSON.parse(Buffer.from(data).toString()), damaged]).toEqual([rest, first.map((row) => [row]), others])
+  }
 })

@@ -56,7 +56,7 @@ test('the other end has the files of each run, and a signature that differs when
   expect(other?.files).toEqual(['/y/1'])
   expect(none?.files).toEqual([])
   expect(take(table('x', 2))[0]).toEqual(first)
-  const [later] = take({ ...table('x', 3), leastOffset: 5 })
+  const [later] = take({ ...table('x', 3), bounds: [['"offset" >=', '5']] })
   expect(new Set([first, grown, other, none, later].map((one) => one?.signature)).size).toBe(5)
 })
 

@@ -48,6 +48,7 @@ describe('conditions', () => {
       'select k from "a/t" where offset > 1 and k in (1, 2) and g is not null and not b = true and k <> 4',
       'offset > number 1',
     ],
+    ['select k from "a/t" where offset < 5 and 1 = 1 and (2 <> 2.5 or k = 3)', 'offset < number 5'],
     // Which columns choose slices, the replica knows.
     ['select * from "a/t" where k = 3', 'k = number 3'],
     ['select count(*), max(k) from "a/t" where offset < 5', 'offset < number 5'],
@@ -65,6 +66,9 @@ describe('conditions', () => {
 
   it.each([
     'select * from "a/t"  where offset >= 10 or k = 1',
+    'select * from "a/t" where k in (1, 2) order by offset limit 3',
+    'select * from "a/t" where 1 = 1',
+    'select * from "a/t" where offset >= 10 and 1 + 1 = 2',
     'select * from "a/t" where offset + 0 >= 10',
     'select * from "a/t" where offset >= k',
     'select * from "a/t" where offset >= 5 and cast(g as int) > 3',
@@ -99,6 +103,9 @@ describe('the first rows', () => {
     ['select * from "a/t" limit 10', 'as they lie 10'],
     ['select * from "a/t" where k = 3 order by offset desc limit 4', 'k = number 3; offset down 4'],
     ['from "a/t"', 'as they lie all'],
+    ['select left(g, 41), offset, cast(k as varchar), left(k::text, 3) as x from "a/t" limit 5', 'as they lie 5'],
+    ['select * from "a/t" where k in (1, 2) order by offset desc limit 4', 'offset down 4'],
+    ['select * from "a/t" where 1 = 1 or k = 5 order by offset desc limit 4', 'offset down 4'],
     ['select * from "a/t" where offset >= 5 order by offset limit 4', 'offset >= number 5; offset 4'],
     [
       'select k from "a/t" where offset > 5 and offset < 9 limit 4',
@@ -118,6 +125,10 @@ describe('the first rows', () => {
     'select * from "a/t" where k = 1 or true order by offset desc limit 5',
     'select cast(g as int) from "a/t" order by offset desc limit 5',
     'select k + 1 from "a/t" order by offset desc limit 5',
+    'select left(g, k) from "a/t" order by offset desc limit 5',
+    'select left(g, -3) from "a/t" order by offset desc limit 5',
+    'select left(upper(g), 3) from "a/t" order by offset desc limit 5',
+    'select cast(k + 1 as text) from "a/t" order by offset desc limit 5',
     'select * replace (k + 1 as k) from "a/t" order by offset desc limit 5',
     'select columns(\'k\') from "a/t" order by offset desc limit 5',
     'select distinct k from "a/t" order by offset desc limit 5',

@@ -3,22 +3,15 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { EngineTable } from '../../../src/node/engine/messages.ts'
 import { must } from '../../../src/libraries/base/assert.ts'
-import { defined } from '../../../src/libraries/base/collections.ts'
 import type { Parameter } from '../../../src/libraries/model/parameters.ts'
 import { FileList } from '../../../src/node/files/file-list.ts'
-import type { SliceTimes } from '../../../src/node/files/slice-times.ts'
-import { type ChosenFiles, chooseFiles } from '../../../src/node/files/choose-files.ts'
-import { asking, listOf, schemaOf, useBench, writeSlice } from '../engine/helpers.ts'
+import { chooseFiles } from '../../../src/node/files/choose-files.ts'
+import { asking, useBench } from '../engine/helpers.ts'
 import { sliceView } from '../../helpers/slice-chain.ts'
+import { compared, is, runs, schema, type Slices, timesOf, timeText, window } from './chosen-rows.ts'
 
 const bench = useBench({ queryMs: 60_000 })
-const schema = schemaOf({ name: 'k', type: { kind: 'Int64' } }, { name: 'g', type: { kind: 'String' } })
-const baseMs = Date.parse('2026-01-01T00:00:00Z')
-
-/** Times of rows, in seconds after `baseMs`, by slice. */
-type Slices = readonly (readonly number[])[]
 
 /** Mostly in order, as a stream is, with rows that come late and clocks that are wrong. */
 const randomSlices: fc.Arbitrary<Slices> = fc
@@ -31,16 +24,6 @@ const randomSlices: fc.Arbitrary<Slices> = fc
     return slices.map((rows) => rows.map(({ late, wrong }) => (wrong === 0 ? 100 : row++ - (late > 6 ? late : 0))))
   })
 
-const seconds = fc.integer({ min: -12, max: 45 })
-const time = (at: number): string => new Date(baseMs + at * 1000).toISOString().slice(0, 19)
-const timeText = fc
-  .tuple(seconds, fc.constantFrom('text', 'zone', 'timestamp', 'timestamptz', 'fraction'))
-  .map(([at, form]) => {
-    if (form === 'timestamp') return `TIMESTAMP '${time(at).replace('T', ' ')}'`
-    if (form === 'timestamptz') return `'${time(at)}Z'::TIMESTAMPTZ`
-    return form === 'zone' ? `'${time(at)}+00'` : form === 'fraction' ? `'${time(at)}.000400Z'` : `'${time(at)}'`
-  })
-const is = fc.constantFrom('<', '<=', '=', '>=', '>')
 const conjunct = fc.oneof(
   fc.tuple(is, fc.integer({ min: -3, max: 40 })).map(([op, n]) => `offset ${op} ${n}`),
   fc.tuple(is, fc.integer({ min: -3, max: 40 })).map(([op, n]) => `${n} ${op} "a/t".offset`),
@@ -66,9 +49,6 @@ const order = fc.constantFrom(
   ' order by offset',
   ' order by k',
 )
-const window = fc
-  .tuple(fc.option(fc.nat(12)), fc.nat(5))
-  .map(([limit, skip]) => (limit === null ? '' : ` limit ${limit}${skip > 2 ? ` offset ${skip}` : ''}`))
 const filtered = fc
   .tuple(output, fc.array(conjunct, { minLength: 1, maxLength: 3 }), order, window)
   .map(([items, conditions, by, rows]) => {
@@ -91,89 +71,12 @@ const paged = fc
   )
   .map(([items, bounds, by, rows]) => `select ${items} from "a/t" where ${bounds.join(' and ')}${by}${rows}`)
 
-let written = 0
-
-/** The rows as files, one a slice. */
-async function write(slices: Slices): Promise<string[]> {
-  const files: string[] = []
-  let offset = 0
-  for (const times of slices) {
-    const rows = times.map((at, index) => `(${offset + index}, ${at})`).join(', ')
-    const select =
-      `SELECT o::BIGINT AS "offset", 0::INT AS op, TIMESTAMPTZ '2026-01-01' AS system_time, ` +
-      `(TIMESTAMPTZ '2026-01-01' + to_seconds(s)) AS event_time, (o * 7 % 9)::BIGINT AS k, 'g' || (o % 3) AS g FROM (VALUES ${rows}) v(o, s)`
-    files.push(await writeSlice(bench, `v${written++}`, select))
-    offset += times.length
-  }
-  return files
-}
-
-/** What footers say of them. */
-function timesOf(slices: Slices): Pick<SliceTimes, 'of'> {
-  const facts = slices.map((times) => {
-    const [min, max] = [Math.min(...times), Math.max(...times)].map((at) => baseMs + at * 1000)
-    return { min: min ?? 0, max: max ?? 0, groups: 1 }
-  })
-  return { of: async () => await Promise.resolve((number: number) => must(facts[number], 'a slice')) }
-}
-
-/** The same answer over all slices and over those that are chosen; which those are. */
-async function compared(
-  slices: Slices,
-  sql: string,
-  { skip = 0, limit = 100, parameters = [] }: { skip?: number; limit?: number; parameters?: readonly Parameter[] } = {},
-): Promise<ChosenFiles | undefined> {
-  const paths = await write(slices)
-  const view = sliceView(
-    schema,
-    slices.map(({ length }) => length),
-  )
-  const analysis = await bench.engine.analyze(sql, asking())
-  const { narrowing } = analysis
-  const times = timesOf(slices)
-  const chosen = narrowing && (await chooseFiles(times, new FileList(view), { narrowing, parameters, skip, limit }))
-  if (narrowing === undefined || chosen === undefined) return undefined
-  const all = listOf(paths)
-  for (const reproducible of [true, false]) {
-    // Without an order of its own, rows come as they may.
-    if (reproducible ? !narrowing.inProofs : !sql.includes('order by offset')) continue
-    const answers: unknown[] = []
-    for (const only of [undefined, chosen]) {
-      const table: EngineTable = {
-        parts: must(analysis.tables[0], 'a table').parts,
-        dataset: 'a/t',
-        files: { ...all, ...(only && { only: only.numbers }) },
-        schema,
-        ...defined({ leastOffset: only?.leastOffset, mostOffset: only?.mostOffset }),
-      }
-      const job = {
-        analysis,
-        tables: [table],
-        reproducible,
-        dataFormat: 'JsonAoa',
-        wantSchema: true,
-        keyOrder: 'canonical' as const,
-        ascii: true,
-        skip,
-        limit,
-        parameters,
-      }
-      const { data, ...rest } = await bench.engine.run(job, asking())
-      answers.push({ data: Buffer.from(data).toString(), ...rest })
-    }
-    expect([sql, answers[1]]).toEqual([sql, answers[0]])
-  }
-  return chosen
-}
-
-const runs = { numRuns: Number(process.env['NARROWING_RUNS'] ?? 60) }
-
 describe('a statement over the slices that it needs', () => {
   it('answers as over all of them: conditions', async () => {
     let narrowed = 0
     await fc.assert(
       fc.asyncProperty(randomSlices, filtered, fc.constantFrom(2, 100), async (slices, sql, limit) => {
-        if ((await compared(slices, sql, { limit })) !== undefined) narrowed++
+        if ((await compared(bench, slices, sql, { limit })) !== undefined) narrowed++
       }),
       runs,
     )
@@ -184,7 +87,7 @@ describe('a statement over the slices that it needs', () => {
     let narrowed = 0
     await fc.assert(
       fc.asyncProperty(randomSlices, first, fc.nat(4), fc.constantFrom(1, 3, 100), async (slices, sql, skip, limit) => {
-        if ((await compared(slices, sql, { skip, limit })) !== undefined) narrowed++
+        if ((await compared(bench, slices, sql, { skip, limit })) !== undefined) narrowed++
       }),
       runs,
     )
@@ -200,7 +103,7 @@ describe('a statement over the slices that it needs', () => {
         fc.nat(4),
         fc.constantFrom(0, 1, 3, 100),
         async (slices, sql, skip, limit) => {
-          if ((await compared(slices, sql, { skip, limit }))?.mostOffset !== undefined) bounded++
+          if ((await compared(bench, slices, sql, { skip, limit }))?.within?.offsets !== undefined) bounded++
         },
       ),
       runs,

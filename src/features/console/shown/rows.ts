@@ -34,10 +34,11 @@ export interface Asking extends Glance {
 
 /** The rows that are asked for, or why there are none to show. `fields`: their columns. */
 export async function rowsAsked(asking: Asking, fields: readonly Field[]): Promise<ShownRows> {
-  const { view, asked } = asking
-  const list = fields.map(({ name, type }) => `${cutText(sqlName(name), type, shownCellChars)} AS ${sqlName(name)}`)
+  const { view } = asking
+  const asked = withoutSkip(asking)
+  const list = fields.map(({ name, type }) => cutText(sqlName(name), type, shownCellChars))
   const order = orderText(asked, view.vocabulary.offsetColumn)
-  const sql = `SELECT ${list.join(', ')}${from(asking)}${order} LIMIT ${pageRows} OFFSET ${asked.skip}`
+  const sql = `SELECT ${list.join(', ')}${from({ ...asking, asked })}${order} LIMIT ${pageRows} OFFSET ${asked.skip}`
   try {
     const rows = await find(asking, sql, pageRows)
     const cells = rows.map((row) => row.map((cell) => cellText(cell, shownCellChars)))
@@ -46,6 +47,12 @@ export async function rowsAsked(asking: Asking, fields: readonly Field[]): Promi
     if (!(error instanceof NodeError)) throw error
     return { reason: error.kind === 'QueryTimeout' ? tooSlow(view) : `The rows cannot be shown: ${error.message}` }
   }
+}
+
+/** All rows, newest first: a row is at each offset, so those before the page are left out by it. */
+function withoutSkip({ view, asked }: Asking): AskedRows {
+  if (asked.filters.length > 0 || asked.order !== undefined) return asked
+  return { ...asked, skip: 0, until: Math.max(0, (asked.until ?? view.rows) - asked.skip) }
 }
 
 function tooSlow({ rows }: DatasetView): string {

@@ -4,7 +4,6 @@
 
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { must } from '../../../libraries/base/assert.ts'
-import { defined } from '../../../libraries/base/collections.ts'
 import { foldAscii } from '../../../libraries/model/names.ts'
 import { defaultVocabulary, type Field, innerType, systemFields } from '../../../libraries/model/schema.ts'
 import type { HeldTable } from '../process/file-lists.ts'
@@ -27,14 +26,6 @@ interface Made {
   /** What its columns and their types come from; another version for others. */
   readonly columns: string
   readonly version: number
-}
-
-/** What a view reads, as expressions. */
-interface Part {
-  readonly files: string
-  readonly rows?: string | number | undefined
-  readonly leastOffset?: string | number | undefined
-  readonly mostOffset?: string | number | undefined
 }
 
 export class Views {
@@ -106,29 +97,22 @@ export class Views {
     const newest = await this.#columnsOf(must(paths.at(-1), 'a last file follows from a first'))
     const grew = !sameColumns(oldest, newest)
     const physical = grew ? new Map([...oldest, ...newest]) : newest
-    const { files, rows, leastOffset, mostOffset } = await this.#partOf(table, paths)
-    const offset = sqlName(fields[0]?.name ?? '')
-    const bounds = [
-      ...(leastOffset === undefined ? [] : [`${offset} >= ${leastOffset}`]),
-      ...(mostOffset === undefined ? [] : [`${offset} <= ${mostOffset}`]),
-    ]
-    const where = bounds.length === 0 ? '' : ` WHERE ${bounds.join(' AND ')}`
-    const body = `SELECT ${projections(fields, physical)} FROM ${scan(files, { unionByName: grew, rows })}${where}`
-    return { physical, body }
+    return { physical, body: `SELECT ${projections(fields, physical)} FROM ${await this.#source(table, paths, grew)}` }
   }
 
-  /** What is read, as expressions: of some files of a list, which others follow, members of a variable. */
-  async #partOf(table: HeldTable, paths: readonly string[]): Promise<Part> {
-    const { whole, rows, leastOffset, mostOffset } = table
-    if (whole !== undefined) return { files: await this.#filesOf(whole, paths), rows, leastOffset, mostOffset }
-    const key = viewKey(table.parts)
-    const name = this.#parts.get(key) ?? `part_${++this.#named}`
-    this.#parts.set(key, name)
-    const part = { files: listOf(paths), ...defined({ rows, leastOffset, mostOffset }) }
-    const members = Object.entries(part).map(([member, value]) => `${member}: ${value}`)
+  /** What is read, as an expression: of some files of a list, which others follow, or some rows, members of a variable. */
+  async #source(table: HeldTable, paths: readonly string[], unionByName: boolean): Promise<string> {
+    const { parts, whole, rows, bounds = [] } = table
+    if (whole !== undefined && bounds.length === 0)
+      return scan(await this.#filesOf(whole, paths), { unionByName, rows })
+    const name = this.#parts.get(viewKey(parts)) ?? `part_${++this.#named}`
+    this.#parts.set(viewKey(parts), name)
+    const values = bounds.map(([, value], at) => `b${at}: ${value}`)
+    const members = [`files: ${listOf(paths)}`, `rows: ${rows ?? 'NULL'}`, ...values]
     await this.#connection.run(`SET VARIABLE ${name} = {${members.join(', ')}}`)
-    const names = Object.keys(part).map((member) => [member, `getvariable('${name}').${member}`])
-    return { files: '', ...Object.fromEntries(names) }
+    const of = (member: string): string => `getvariable('${name}').${member}`
+    const where = bounds.map(([condition], at) => `${at === 0 ? ' WHERE' : ' AND'} ${condition} ${of(`b${at}`)}`)
+    return scan(of('files'), { unionByName, rows: rows && of('rows') }) + where.join('')
   }
 
   /** The paths of the first files of a list as an expression. */

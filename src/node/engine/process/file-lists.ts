@@ -70,7 +70,7 @@ export class HeldLists {
   take(job: { readonly tables: readonly PlainTable[]; readonly forget: boolean }): HeldTable[] {
     if (job.forget) this.#lists.clear()
     return job.tables.map(({ list, files, ...table }) => {
-      const rows = `from ${table.leastOffset ?? 0} to ${table.mostOffset ?? 'the end'}`
+      const rows = JSON.stringify(table.bounds ?? [])
       if (table.offsetsAlone !== undefined) {
         return { ...table, signature: `offsets below ${table.offsetsAlone}`, files: () => [] }
       }
