@@ -76,7 +76,7 @@ describe.concurrent('the command line', () => {
     ['a base of what is no table', ['export', 'me/lab', '-o', 'x.csv', '--base', 's3://lake']],
     ['a name that is no dataset', ['tail', 'lab']],
     ['an address that is none', ['tail', 'me/lab', '--server', 'localhost:1']],
-    ['a file whose format cannot be told', ['ingest', 'me/lab', 'records.dat', '--server', 'http://127.0.0.1:1']],
+    ['a file whose format cannot be told', ['ingest', 'me/lab', 'records.bin', '--server', 'http://127.0.0.1:1']],
     ['an option value of serve that is none', ['serve', '--cut-interval', 'soon']],
     ['a route to a reserved name', ['serve', '--mqtt', 'tcp://h', '--mqtt-route', 'a/b=query/x']],
     ['a route to a name that is none', ['serve', '--mqtt', 'tcp://h', '--mqtt-route', 'a/b=a b/x']],

@@ -6,6 +6,7 @@
 import { copyBytes } from '../../libraries/base/bytes.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
 import type { DatasetId } from '../../libraries/base/ids/identifiers.ts'
+import { isWide } from '../../libraries/columnar/parquet/own-columns.ts'
 import type { EncodedGroup, EncodedRows } from '../../libraries/columnar/parquet/row-groups.ts'
 import { rowGroupRows } from '../../libraries/columnar/parquet/write-slice.ts'
 import { type DataSchema, type Field, sameType } from '../../libraries/model/schema.ts'
@@ -161,6 +162,7 @@ class EarlySlice {
 
   async #run(): Promise<void> {
     const fields = this.batch.schema?.fields.slice(addedColumns)
+    if (fields !== undefined && isWide(fields)) return
     const [task] = this.#deps.threads?.begin('rows', { fields }, { bytes: Number.POSITIVE_INFINITY, most: 1 }) ?? []
     if (task === undefined) return
     this.#task = task

@@ -13,7 +13,7 @@ import type { ReadRows } from './row-reader.ts'
 import { Spool } from './spool.ts'
 
 /** As much is held in memory: a small part of what a body is admitted for. */
-const heldMost = 16 * 1024 * 1024
+const heldMost = 4 * 1024 * 1024
 
 /** A message: itself, or how many bytes it has in the file. */
 interface Piece {
