@@ -11,7 +11,7 @@ import { type Finished, runCommand } from '../helpers/run-node.ts'
 import { problem, startStub } from './stub-node.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'proofstream-cli-'))
-await writeFile(join(folder, 'records.dat'), 'one')
+await writeFile(join(folder, 'records.bin'), 'one')
 
 function run(...args: string[]): Promise<Finished> {
   return runCommand(args, { cwd: folder })
