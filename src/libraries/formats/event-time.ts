@@ -96,7 +96,7 @@ function unreadTime({ name, texts, isPatterned }: UnreadTimes, { timeZone, hasPa
   const faults = new Set(texts.map(faultOf))
   const [fault] = faults
   if (faults.size === 1 && (fault === undefined || fault === 'zone-missing')) {
-    // A pattern for all columns is none of theirs.
+    // These times are ISO: a pattern for all columns does not fit them.
     const said = { eventTime: name, ...(isPatterned && { [`dateFormat.${name}`]: 'iso' }) }
     const needsZone = fault !== undefined && timeZone === undefined
     const why = needsZone ? 'its times have no zone: fill in timeZone' : 'its values are times'

@@ -61,8 +61,11 @@ export class InferredBody {
     if (state.kind === 'settled') return state.reading.end(onHash)
     const bodyHash = sha2HashText(this.#hash.digest())
     onHash(bodyHash)
-    const body = state.kind === 'known' ? await unlessFaulty(state.reading, () => state.reading.end()) : undefined
-    const kept = new KeptBody(this.#source, this.#spool, { bodyHash, bytes: this.#spool.bytes })
+    const facts = { bodyHash, bytes: this.#spool.bytes }
+    const kept = new KeptBody(this.#source, this.#spool, facts)
+    if (state.kind === 'sampling') return { ...(await (await this.#found(state.inferrer, facts)).end()), kept }
+    assert(state.kind === 'known', 'a body that ends once')
+    const body = await unlessFaulty(state.reading, () => state.reading.end())
     return { ...(body ?? (await kept.read(this.#target))), kept }
   }
 
@@ -93,9 +96,9 @@ export class InferredBody {
   }
 
   /** A reading of what is kept, against the columns that its sample has. */
-  async #found(inferrer: Inferrer): Promise<Reading> {
+  async #found(inferrer: Inferrer, facts?: BodyFacts): Promise<Reading> {
     const against = inferredShape(inferrer.finish(), this.#target, this.#source)
-    const reading = new Reading(this.#source, this.#format, against)
+    const reading = new Reading(this.#source, this.#format, { ...against, ...defined({ facts }) })
     this.#state = { kind: 'settled', reading }
     for await (const piece of this.#spool.chunks()) await reading.push(piece)
     return reading

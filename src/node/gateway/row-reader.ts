@@ -30,7 +30,10 @@ export interface WholeBody extends EndedBody {
 /** Reads one body, as a `RecordReader`. One that has thrown is used up. */
 export interface RowReader {
   readonly fits: boolean
-  /** Takes the next bytes, which are gone from the caller's hands; the rows that have become complete, of these or of earlier ones: at once by this thread. */
+  /**
+   * Takes the next bytes, which are gone from the caller's hands. Gives the rows that have become complete, of these or of
+   * earlier ones; this thread gives them at once.
+   */
   push(chunk: Uint8Array): readonly ReadRows[] | Promise<readonly ReadRows[]>
   /** The hash of all bytes, where the settings ask for it; after the last of them, once. */
   hash(): Hash | Promise<Hash>
