@@ -7,7 +7,8 @@ import type { FileFacts, FileOptions } from '../columnar/outputs/file-format.ts'
 import { charsetNamed } from './dialect/charset.ts'
 import { demandCharset, dialectOf } from './dialect/dialect.ts'
 
-export type FileChoice = keyof FileOptions
+/** Others are of protocols. */
+export type FileChoice = Exclude<keyof FileOptions, 'binaryColumns' | 'header'>
 
 export const fileChoices: Readonly<Record<FileChoice, { readonly isSwitch?: true; readonly about: string }>> = {
   escapeFormulas: {

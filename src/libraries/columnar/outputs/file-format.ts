@@ -14,6 +14,8 @@ export interface FileColumn {
    * JSON layouts. `integer`: a Decimal that stands for an integer of 128 bits.
    */
   readonly means: 'value' | 'json' | 'integer'
+  /** What the engine calls the type of plain values: it has several that are text here. */
+  readonly engineType?: string
 }
 
 /** Where the rows of a file are from, for formats that say so. */
@@ -50,6 +52,10 @@ export interface FileOptions {
   readonly charset?: string
   /** Csv: it begins with a byte order mark. */
   readonly bom?: boolean
+  /** PostgreSQL's rows: which columns are in binary form, one for all of them or one for each; none by default. */
+  readonly binaryColumns?: readonly boolean[]
+  /** PostgreSQL's COPY: the names of the columns are the first row. */
+  readonly header?: boolean
 }
 
 /** A file that is being written. Its pieces follow one another; none is used again by the writer. */

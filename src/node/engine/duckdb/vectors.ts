@@ -62,8 +62,9 @@ export function scalarColumn(name: string, type: duckdb.DuckDBType, isSigned = f
   const columnType = scalarTypeOf(type, name)
   const values = valuesReader(type, columnType, isSigned)
   const isHuge = type.typeId === Id.HUGEINT || type.typeId === Id.UHUGEINT
+  const engineType = type.alias === 'JSON' ? 'JSON' : Id[type.typeId]
   return {
-    facts: { name, type: columnType, means: isHuge ? 'integer' : 'value' },
+    facts: { name, type: columnType, means: isHuge ? 'integer' : 'value', engineType },
     read: (vector, rows, within) => {
       const raw = rawOf(vector)
       const presence = presenceOf(raw, rows, within)

@@ -1,0 +1,104 @@
+// Floats as PostgreSQL prints them: the fewest digits that lie between the neighbours' midpoints, never on one, with an exponent from
+// as many digits on as the type always holds.
+// Source: PostgreSQL, src/common/d2s.c, f2s.c (to_chars) and ryu_common.h (STRICTLY_SHORTEST is 0)
+
+import type { ByteBuffer } from '../base/byte-buffer.ts'
+
+const [minus, point] = [0x2d, 0x2e]
+const powers = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7] as const
+const leastPlain = 1e-4
+/** From here on there is an exponent. Any two decimals of so few digits are different floats of the type. */
+const endPlain64 = 1e15
+const endPlain32 = 1e6
+
+/** Writes a float of 64 bits. */
+export function writeFloat8(out: ByteBuffer, value: number): void {
+  if (writeShort(out, value, false) || writeOther(out, value)) return
+  const magnitude = Math.abs(value)
+  out.ascii(magnitude >= leastPlain && magnitude < endPlain64 ? String(value) : withExponent(shortest64(value)))
+}
+
+/** Writes a float of 32 bits. */
+export function writeFloat4(out: ByteBuffer, value: number): void {
+  if (writeShort(out, value, true) || writeOther(out, value)) return
+  const text = shortest32(value)
+  const magnitude = Math.abs(value)
+  // The number of these few digits has no others.
+  out.ascii(magnitude >= leastPlain && magnitude < endPlain32 ? String(Number(text)) : withExponent(text))
+}
+
+/** Zeros and what is no number; false for all others. */
+function writeOther(out: ByteBuffer, value: number): boolean {
+  if (value === 0) out.ascii(Object.is(value, -0) ? '-0' : '0')
+  else if (Number.isNaN(value)) out.ascii('NaN')
+  else if (Number.isFinite(value)) return false
+  else out.ascii(value > 0 ? 'Infinity' : '-Infinity')
+  return true
+}
+
+/** Writes a number that is a decimal of few digits, as most measured numbers are; false where it is none. */
+function writeShort(out: ByteBuffer, value: number, isSingle: boolean): boolean {
+  const magnitude = value < 0 ? -value : value
+  const most = isSingle ? endPlain32 : endPlain64
+  if (!(magnitude >= leastPlain && magnitude < most)) return false
+  // What has more than seven places has them for any power.
+  if (!isSingle && magnitude < 1e8 && Math.round(magnitude * 1e7) / 1e7 !== magnitude) return false
+  for (let places = 0; places < powers.length; places++) {
+    const power = powers[places] ?? 1
+    const scaled = Math.round(magnitude * power)
+    if (scaled >= most) return false
+    const back = scaled / power
+    if ((isSingle ? Math.fround(back) : back) !== magnitude) continue
+    if (value < 0) out.byte(minus)
+    const whole = Math.floor(scaled / power)
+    out.integer(whole)
+    if (places === 0) return true
+    out.byte(point)
+    out.padded(scaled - whole * power, places)
+    return true
+  }
+  return false
+}
+
+/** `1.5e-7` as `1.5e-07`. */
+function withExponent(text: string): string {
+  return text.replace(/(e[+-])(\d)$/, '$10$2')
+}
+
+/** `d.ddde±x`. */
+function shortest64(value: number): string {
+  let text = value.toExponential()
+  for (let places = placesOf(text) + 1; isMidpoint(text, 53); places++) {
+    const next = value.toExponential(places)
+    if (Number(next) === value) text = next
+  }
+  return text
+}
+
+function shortest32(value: number): string {
+  for (let places = 0; places < 8; places++) {
+    const text = value.toExponential(places)
+    if (Math.fround(Number(text)) === value && !isMidpoint(text, 24)) return text
+  }
+  return value.toExponential(8)
+}
+
+function placesOf(text: string): number {
+  const end = text.indexOf('e')
+  const at = text.indexOf('.')
+  return at < 0 ? 0 : end - at - 1
+}
+
+/**
+ * True when the number lies in the middle between two neighbours of so many bits: it needs one bit more. Only integers of few
+ * digits are that short; others have more digits than any float needs.
+ */
+function isMidpoint(text: string, bits: number): boolean {
+  const [mantissa = '', exponent = ''] = text.replace('-', '').split('e')
+  const zeros = Number(exponent.slice(exponent.startsWith('+') ? 1 : 0)) - placesOf(text)
+  // A power of five that has more bits than the number divides none of them.
+  if (text.includes('e-') || zeros < 0 || zeros > bits / 2) return false
+  let odd = BigInt(mantissa.replace('.', '')) * 5n ** BigInt(zeros)
+  while (odd > 0n && (odd & 1n) === 0n) odd >>= 1n
+  return odd.toString(2).length === bits + 1
+}
