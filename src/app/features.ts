@@ -9,6 +9,7 @@ import { ledgerOptions } from '../features/ledger/options.ts'
 import type { inspectLedger } from '../features/ledger/put-back.ts'
 import { lineProtocolFacts } from '../features/line-protocol/facts.ts'
 import { mqttOptions } from '../features/mqtt/options.ts'
+import { postgresOptions } from '../features/pgwire/options.ts'
 import { otlpJsonFacts, otlpProtobufFacts } from '../features/otlp/facts.ts'
 import { shapefileFacts } from '../features/shapefile/facts.ts'
 import type { checkWitness } from '../features/witness/check.ts'
@@ -87,6 +88,12 @@ export const features: readonly Feature[] = [
     about: 'messages of an MQTT broker become records',
     options: mqttOptions,
     load: async () => (await import('../features/mqtt/feature.ts')).mqtt,
+  },
+  {
+    name: 'pgwire',
+    about: 'datasets as tables for programs that speak to PostgreSQL: BI tools, drivers, psql',
+    options: postgresOptions,
+    load: async () => new (await import('../features/pgwire/feature.ts')).PostgresFeature(),
   },
 ]
 

@@ -1,0 +1,113 @@
+// The prepared statements and the portals of a session, by their names, and how many it may hold.
+
+import type { Parameter } from '../../libraries/model/parameters.ts'
+import { PostgresFault } from '../../libraries/pgwire/report.ts'
+import type { Statement } from '../../libraries/pgwire/session-words.ts'
+import type { OpenRows } from './rows.ts'
+
+export interface Prepared {
+  readonly sql: string
+  readonly statement: Statement
+  /** Types of the parameters, by their oids; 0 where nothing tells. */
+  readonly types: readonly number[]
+}
+
+/** A statement with its values; its rows are open from the time that somebody asks what they are. */
+export interface Portal {
+  readonly prepared: Prepared
+  readonly values: readonly Parameter[]
+  readonly binaryColumns: readonly boolean[]
+  readonly isHeld: boolean
+  /** Ends the statement. */
+  readonly ending: AbortController
+  rows: OpenRows | undefined
+  isDone: boolean
+}
+
+const statementsMost = 1000
+const portalsMost = 100
+const textMost = 16 * 1024 * 1024
+
+export class Portals {
+  readonly #statements = new Map<string, Prepared>()
+  readonly #portals = new Map<string, Portal>()
+  #textLength = 0
+
+  /** Throws PostgresFault 42P05, 53400. */
+  prepare(name: string, prepared: Prepared): void {
+    if (name === '') this.deallocate('')
+    if (this.#statements.has(name))
+      throw new PostgresFault('42P05', `prepared statement "${shown(name)}" already exists`)
+    if (this.#statements.size >= statementsMost || this.#textLength + prepared.sql.length > textMost) {
+      throw new PostgresFault(
+        '53400',
+        `more than ${statementsMost} prepared statements, or ${textMost} characters of them`,
+      )
+    }
+    this.#textLength += prepared.sql.length
+    this.#statements.set(name, prepared)
+  }
+
+  /** Throws PostgresFault 26000. */
+  statement(name: string): Prepared {
+    const prepared = this.#statements.get(name)
+    if (prepared === undefined) throw new PostgresFault('26000', `prepared statement "${shown(name)}" does not exist`)
+    return prepared
+  }
+
+  has(name: string): boolean {
+    return this.#statements.has(name)
+  }
+
+  /** Idempotent. */
+  deallocate(name: string): void {
+    this.#textLength -= this.#statements.get(name)?.sql.length ?? 0
+    this.#statements.delete(name)
+  }
+
+  deallocateAll(): void {
+    this.#statements.clear()
+    this.#textLength = 0
+  }
+
+  /** Throws PostgresFault 42P03, 53400. */
+  async open(name: string, portal: Portal): Promise<void> {
+    if (name === '') await this.close('')
+    if (this.#portals.has(name)) throw new PostgresFault('42P03', `cursor "${shown(name)}" already exists`)
+    if (this.#portals.size >= portalsMost) throw new PostgresFault('53400', `more than ${portalsMost} portals`)
+    this.#portals.set(name, portal)
+  }
+
+  /** Throws PostgresFault 34000. */
+  portal(name: string): Portal {
+    const portal = this.#portals.get(name)
+    if (portal === undefined) throw new PostgresFault('34000', `cursor "${shown(name)}" does not exist`)
+    return portal
+  }
+
+  /** Ends the statement of a portal. Idempotent. */
+  async close(name: string): Promise<void> {
+    const portal = this.#portals.get(name)
+    this.#portals.delete(name)
+    portal?.ending.abort('closed')
+    await portal?.rows?.close().catch(() => undefined)
+  }
+
+  /** Ends all, or those that do not outlive a transaction. */
+  async closeAll(which: 'all' | 'of transaction'): Promise<void> {
+    for (const [name, { isHeld }] of this.#portals) if (which === 'all' || !isHeld) await this.close(name)
+  }
+}
+
+export function newPortal(
+  prepared: Prepared,
+  values: Portal['values'],
+  binaryColumns: readonly boolean[],
+  isHeld: boolean,
+): Portal {
+  return { prepared, values, binaryColumns, isHeld, ending: new AbortController(), rows: undefined, isDone: false }
+}
+
+function shown(name: string): string {
+  return name.slice(0, 63)
+}

@@ -1,0 +1,52 @@
+// Where the rows of a statement come signed: the address of the same question over HTTP, with its blocks pinned and its parameters
+// written in as constants. It is told after the rows, and to who asks for it.
+
+import { signedAddress, signedPath } from '../../libraries/columnar/outputs/signed-rows.ts'
+import { PostgresFault } from '../../libraries/pgwire/report.ts'
+import { statementOf } from '../../libraries/pgwire/session-words.ts'
+import { withConstants } from '../../libraries/pgwire/values.ts'
+import { opened } from './open-portal.ts'
+import { newPortal, type Portal } from './portals.ts'
+import type { RowsSource } from './rows.ts'
+import type { SessionView } from './session-view.ts'
+
+/** Tells of the blocks that rows came from, and where they come signed. */
+export function tellProof(session: SessionView, portal: Portal, source: RowsSource): void {
+  if (source.heads.length === 0) return
+  const found = addressOf(session, portal, source)
+  session.lastProof = found
+  const blocks = source.heads.map(({ alias, block }) => `${alias}@${block}`).join(', ')
+  session.notice('NOTICE', '00000', `proofstream: ${blocks} ${found}`)
+}
+
+/** The address of the statement before, or of one that is given. Throws PostgresFault 55000, and what the statement throws. */
+export async function proofOf(session: SessionView, sql: string | undefined): Promise<string> {
+  if (sql === undefined) {
+    if (session.lastProof !== undefined) return session.lastProof
+    throw new PostgresFault(
+      '55000',
+      'No statement before on this connection read a dataset.',
+      "Give it: proofstream_proof('SELECT …').",
+    )
+  }
+  const statement = statementOf(sql)
+  if (statement.kind !== 'select') throw new PostgresFault('42601', 'Only a SELECT has a proof.')
+  const portal = newPortal({ sql, statement, types: [] }, [], [], false)
+  const rows = await opened(session, portal, 0)
+  await rows.close()
+  return addressOf(session, portal, rows.source)
+}
+
+/** The address, or why there is none. */
+function addressOf(
+  { parts: { address, context } }: SessionView,
+  { prepared: { sql }, values }: Portal,
+  { heads, isProvable, hasBareNames }: RowsSource,
+): string {
+  if (heads.length === 0) return 'no proof: it reads no dataset'
+  if (!isProvable) return 'no proof: its answer is not the same each time'
+  if (hasBareNames) return 'no address: its names are those of one account; POST /query with "datasets" gives the proof'
+  const path = signedPath({ heads, sql: withConstants(sql, values), parameters: undefined, skip: 0 })
+  if (path === undefined) return 'no address: the statement is too long for one; POST /query gives the proof'
+  return address + signedAddress(path, context.limits.resultRows)
+}

@@ -1,0 +1,209 @@
+// The rows of one statement on their way to a client: bound to blocks, run by the engine, and taken message by message, so that
+// a portal may be suspended between them.
+
+import { concatBytes } from '../../libraries/base/bytes.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import { foldAscii } from '../../libraries/model/names.ts'
+import type { Parameter } from '../../libraries/model/parameters.ts'
+import type { DatasetPin } from '../../libraries/model/query.ts'
+import { PostgresFault } from '../../libraries/pgwire/report.ts'
+import { type DatasetHead, openFileQuery } from '../../node/answers/files.ts'
+import { aliasOfParts, askingOf, type Caller, Reader } from '../../node/answers/pin.ts'
+import type { AnswerStream } from '../../node/engine/process/answer-stream.ts'
+import type { StreamEnd } from '../../node/engine/messages.ts'
+import { viewOf } from '../../node/catalog/dataset-chain.ts'
+import type { ReplicaContext } from '../../node/http/context.ts'
+
+/** How rows are written: the name of a format of `libraries/pgwire`, and which columns are binary. */
+export interface RowForm {
+  readonly name: string
+  readonly module: string
+  readonly binaryColumns: readonly boolean[]
+  readonly hasHeader?: boolean
+}
+
+/** One statement with its values. */
+export interface RowsAsked {
+  readonly sql: string
+  readonly values: readonly Parameter[]
+  readonly form: RowForm
+  /** Bare names mean datasets of this account. */
+  readonly account: string | undefined
+  /** Blocks of a transaction that keeps them, by id of the dataset; what is first used is put into it. */
+  readonly kept: Map<string, string> | undefined
+  /** Of the rows that are wanted; all where it is absent. */
+  readonly limit?: number
+}
+
+/** What rows were read from, for a proof. */
+export interface RowsSource {
+  readonly heads: readonly DatasetHead[]
+  readonly isProvable: boolean
+  readonly hasBareNames: boolean
+}
+
+const dataRow = 0x44
+const copyData = 0x64
+
+/** Rows that are being found. */
+export class OpenRows {
+  readonly source: RowsSource
+  /** The RowDescription, or what stands before the rows of a copy. */
+  readonly description: Uint8Array
+  readonly #pieces: AnswerStream['pieces']
+  /** What has come and was not taken. */
+  #held: Uint8Array
+  #isOver = false
+  /** In all, once they are over. */
+  #rows = 0
+
+  private constructor(source: RowsSource, first: Uint8Array, pieces: AnswerStream['pieces']) {
+    this.source = source
+    this.#pieces = pieces
+    const end = first[0] === dataRow || first[0] === copyData ? 0 : lengthAt(first, 0)
+    this.description = first.subarray(0, end)
+    this.#held = first.subarray(end)
+  }
+
+  /** Resolves with the first bytes. Throws the NodeErrors of a query. */
+  static async open(context: ReplicaContext, asked: RowsAsked, caller: Caller): Promise<OpenRows> {
+    const { sql, values, form, limit } = asked
+    const bound = await datasetsOf(context, asked, caller)
+    const file = await openFileQuery(
+      context.replica,
+      {
+        query: sql,
+        queryDialect: 'SqlDuckDb',
+        datasets: bound.datasets,
+        format: { name: form.name, module: form.module },
+        options: {
+          escapeFormulas: false,
+          geometry: undefined,
+          binaryColumns: form.binaryColumns,
+          header: form.hasHeader === true,
+        },
+        skip: 0,
+        limit,
+        ...(values.length > 0 && { parameters: { form: 'list', values } }),
+      },
+      caller,
+    )
+    const { pieces } = await file.start()
+    const first = await wholeFirst(pieces)
+    const source = { heads: file.heads, isProvable: file.isProvable, hasBareNames: bound.hasBareNames }
+    return new OpenRows(source, first, pieces)
+  }
+
+  get isOver(): boolean {
+    return this.#isOver && this.#held.length === 0
+  }
+
+  /** Gives whole messages with at most so many rows to `take`; how many they were. Throws the NodeError with which the rows broke off. */
+  async next(most: number, take: (messages: Uint8Array) => Promise<void>): Promise<number> {
+    let rows = 0
+    while (rows < most) {
+      const { end, count } = messagesIn(this.#held, most - rows)
+      if (count > 0) {
+        await take(this.#held.subarray(0, end))
+        this.#held = this.#held.subarray(end)
+        rows += count
+        continue
+      }
+      if (this.#isOver) break
+      const piece = await this.#pieces.next()
+      if (piece.done === true) this.#end(piece.value)
+      else this.#held = this.#held.length === 0 ? piece.value : concatBytes([this.#held, piece.value])
+    }
+    // A client that asked for as many rows as there are is told that these were all.
+    if (!this.#isOver && this.#held.length === 0 && rows > 0) {
+      const piece = await this.#pieces.next()
+      if (piece.done === true) this.#end(piece.value)
+      else this.#held = piece.value
+    }
+    return rows
+  }
+
+  #end({ rows }: StreamEnd): void {
+    this.#isOver = true
+    this.#rows = rows
+  }
+
+  /** Gives the messages of a copy to `take`; how many rows they have. Throws as `next`. */
+  async copy(take: (messages: Uint8Array) => Promise<void>): Promise<number> {
+    if (this.description.length > 0) await take(this.description)
+    await this.next(Number.POSITIVE_INFINITY, take)
+    return this.#rows
+  }
+
+  /** Ends the statement, wherever it is. Idempotent. */
+  async close(): Promise<void> {
+    this.#isOver = true
+    this.#held = new Uint8Array(0)
+    await this.#pieces.return({ rows: 0, truncated: false })
+  }
+}
+
+/** The first bytes, with at least the whole first message. */
+async function wholeFirst(pieces: AnswerStream['pieces']): Promise<Uint8Array> {
+  let first: Uint8Array = new Uint8Array(0)
+  while (first.length < 5 || first.length < lengthAt(first, 0)) {
+    const piece = await pieces.next()
+    if (piece.done === true) throw new NodeError('Internal', 'An answer ended before its columns were told.')
+    first = first.length === 0 ? piece.value : concatBytes([first, piece.value])
+  }
+  return first
+}
+
+/** How long the message is that begins at `at`, with its letter. */
+function lengthAt(bytes: Uint8Array, at: number): number {
+  return 1 + new DataView(bytes.buffer, bytes.byteOffset + at).getInt32(1)
+}
+
+/** Where the last whole message ends, of at most so many. */
+function messagesIn(bytes: Uint8Array, most: number): { readonly end: number; readonly count: number } {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let [end, count] = [0, 0]
+  while (count < most && end + 5 <= bytes.length) {
+    const next = end + 1 + view.getInt32(end + 1)
+    if (next > bytes.length) break
+    end = next
+    count++
+  }
+  return { end, count }
+}
+
+/** The pins of a statement whose names do not mean what they would mean by themselves, or that keeps its blocks. */
+async function datasetsOf(
+  { replica }: ReplicaContext,
+  { sql, account, kept }: RowsAsked,
+  caller: Caller,
+): Promise<{ readonly datasets: readonly DatasetPin[] | undefined; readonly hasBareNames: boolean }> {
+  if (account === undefined && kept === undefined) return { datasets: undefined, hasBareNames: false }
+  const { tables, listings } = await replica.engine.analyze(sql, askingOf(replica.catalog, caller))
+  const isBare = (parts: readonly string[]): boolean =>
+    account !== undefined && parts.length === 1 && !/\/|^did:/i.test(parts[0] ?? '')
+  const hasBareNames = tables.some(({ parts }) => isBare(parts))
+  if (listings.length > 0 || (!hasBareNames && kept === undefined)) return { datasets: undefined, hasBareNames: false }
+  const reader = new Reader(replica.catalog, caller.mayRead)
+  const datasets: DatasetPin[] = []
+  for (const { parts, position } of tables) {
+    const alias = aliasOfParts(parts)
+    const wanted = isBare(parts) ? `${account}/${alias}` : alias
+    const chain = await reader.find(wanted)
+    if (chain === undefined) throw await reader.missing(wanted, position)
+    const { id } = chain.name
+    if (kept !== undefined && !kept.has(id)) kept.set(id, viewOf(chain).block.hash)
+    const blockHash = kept?.get(id)
+    const isThere = datasets.some((one) => foldAscii(one.alias) === foldAscii(alias))
+    if (!isThere) datasets.push({ id, alias, ...(blockHash !== undefined && { blockHash }) })
+  }
+  return { datasets, hasBareNames }
+}
+
+/** What a query that was ended is told to its client: by himself, by his time, or by the node. */
+export function endedBy(error: unknown, reason: unknown): unknown {
+  if (!(error instanceof NodeError) || error.kind !== 'QueryTimeout') return error
+  if (reason === 'cancelled') return new PostgresFault('57014', 'canceling statement due to user request')
+  if (reason === 'timeout') return new PostgresFault('57014', 'canceling statement due to statement timeout')
+  return error
+}

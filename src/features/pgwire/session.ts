@@ -1,0 +1,250 @@
+// One session: its messages in order, its transaction, settings, statements and portals. After an error the messages up to the next
+// Sync are passed over, as PostgreSQL does.
+
+import { anonymousPrincipal, can } from '../../node/access/scopes.ts'
+import { askingOf, type Caller } from '../../node/answers/pin.ts'
+import { networkOf } from '../../node/http/answer.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import * as backend from '../../libraries/pgwire/backend.ts'
+import type { BindMessage, ClientMessage } from '../../libraries/pgwire/frontend.ts'
+import { PostgresFault, reportOf, severity } from '../../libraries/pgwire/report.ts'
+import { statementOf, statementsIn } from '../../libraries/pgwire/session-words.ts'
+import { Transaction } from '../../libraries/pgwire/transaction.ts'
+import { parameterOf } from '../../libraries/pgwire/values.ts'
+import { newPortal, type Portal, Portals, type Prepared } from './portals.ts'
+import { endedBy } from './rows.ts'
+import { described, runPortal } from './run.ts'
+import type { Running, SessionParts, SessionView } from './session-view.ts'
+import { WireClosed } from './wire.ts'
+
+export class Session implements SessionView {
+  readonly parts: SessionParts
+  readonly transaction = new Transaction()
+  readonly portals = new Portals()
+  lastProof: string | undefined
+  #isPassing = false
+  #running: AbortController | undefined
+
+  constructor(parts: SessionParts) {
+    this.parts = parts
+  }
+
+  /** Ends the statement that runs. */
+  cancel(reason: 'cancelled' | 'shutdown' = 'cancelled'): void {
+    this.#running?.abort(reason)
+  }
+
+  /** Answers messages until the client leaves. */
+  async run(): Promise<void> {
+    const { wire } = this.parts
+    this.#ready()
+    await wire.flush()
+    try {
+      for (;;) {
+        const message = await wire.message()
+        if (message === undefined || message.kind === 'end') return
+        await this.#take(message)
+      }
+    } finally {
+      await this.portals.closeAll('all')
+    }
+  }
+
+  async #take(message: ClientMessage): Promise<void> {
+    const { wire } = this.parts
+    if (message.kind === 'sync') {
+      this.#isPassing = false
+      if (!this.transaction.isOpen) await this.portals.closeAll('of transaction')
+      this.#ready()
+      return await wire.flush()
+    }
+    if (message.kind === 'flush') return await wire.flush()
+    if (message.kind === 'query') return await this.#simple(message.sql)
+    if (this.#isPassing) return
+    await this.#answer(this.#sqlOf(message), async () => await this.#extended(message))
+  }
+
+  #sqlOf(message: ClientMessage): string {
+    if (message.kind === 'parse') return message.sql
+    if (message.kind === 'bind')
+      return this.portals.has(message.statement) ? this.portals.statement(message.statement).sql : ''
+    return ''
+  }
+
+  /** Does `work`; its error is reported, and what follows is passed over. Whether it went well. Throws WireClosed. */
+  async #answer(sql: string, work: () => Promise<void>): Promise<boolean> {
+    try {
+      await work()
+      return true
+    } catch (error) {
+      if (error instanceof WireClosed || this.parts.wire.signal.aborted) throw error
+      const told = endedBy(error, this.#running?.signal.reason)
+      const isOurs = !(told instanceof NodeError) && !(told instanceof PostgresFault)
+      if (isOurs) this.parts.context.logger.error({ err: told }, 'A statement of a PostgreSQL client failed')
+      this.parts.wire.queue(backend.errorReport(reportOf(told, sql)))
+      this.transaction.fail()
+      this.#isPassing = true
+      return false
+    } finally {
+      this.#running = undefined
+    }
+  }
+
+  /** A text of statements; an error ends it. */
+  async #simple(sql: string): Promise<void> {
+    for (const text of statementsIn(sql)) {
+      const isGood = await this.#answer(text, async () => {
+        const prepared: Prepared = { sql: text, statement: statementOf(text), types: [] }
+        const portal = newPortal(prepared, [], [], false)
+        try {
+          await this.#execute(portal, Number.POSITIVE_INFINITY, 'simple')
+        } finally {
+          portal.ending.abort('closed')
+          await portal.rows?.close().catch(() => undefined)
+        }
+      })
+      if (!isGood) break
+    }
+    this.#isPassing = false
+    if (!this.transaction.isOpen) await this.portals.closeAll('of transaction')
+    this.#ready()
+    await this.parts.wire.flush()
+  }
+
+  async #extended(message: ClientMessage): Promise<void> {
+    const { wire } = this.parts
+    switch (message.kind) {
+      case 'parse':
+        await this.#parse(message.name, message.sql, message.types)
+        return wire.queue(backend.parsed)
+      case 'bind':
+        await this.#bind(message)
+        return wire.queue(backend.bound)
+      case 'describe':
+        return await this.#describe(message.of, message.name)
+      case 'execute': {
+        const most = message.rows > 0 ? message.rows : Number.POSITIVE_INFINITY
+        return await this.#execute(this.portals.portal(message.portal), most, 'extended')
+      }
+      case 'close':
+        if (message.of === 'statement') this.portals.deallocate(message.name)
+        else await this.portals.close(message.name)
+        return wire.queue(backend.closed)
+      case 'call':
+        throw new PostgresFault('0A000', 'Function calls are not supported.')
+      default:
+      // Copy data without a copy is passed over, as PostgreSQL does.
+    }
+  }
+
+  async prepare(name: string, sql: string): Promise<void> {
+    await this.#parse(name, sql, [])
+  }
+
+  async #parse(name: string, sql: string, types: readonly number[]): Promise<void> {
+    const texts = statementsIn(sql)
+    if (texts.length > 1) throw new PostgresFault('42601', 'cannot insert multiple commands into a prepared statement')
+    const statement = statementOf(sql)
+    this.#demandGood(statement.kind)
+    if (statement.kind !== 'select') return this.portals.prepare(name, { sql, statement, types })
+    const { replica } = this.parts.context
+    const analysing = async ({ caller }: Running): ReturnType<typeof replica.engine.analyze> =>
+      await replica.engine.analyze(sql, askingOf(replica.catalog, caller))
+    const { parameters } = await this.running(analysing)
+    const count = Math.max(types.length, ...parameters.map((one) => Number(one.name) || 0), 0)
+    const all = Array.from({ length: count }, (_, at) => types[at] ?? 0)
+    this.portals.prepare(name, { sql, statement, types: all })
+  }
+
+  async #bind({ portal, statement, formats, values, resultFormats }: BindMessage): Promise<void> {
+    const prepared = this.portals.statement(statement)
+    this.#demandGood(prepared.statement.kind)
+    if (values.length !== prepared.types.length) {
+      const message = `bind message supplies ${values.length} parameters, but prepared statement "${statement.slice(0, 63)}" requires ${prepared.types.length}`
+      throw new PostgresFault('08P01', message)
+    }
+    if (formats.length > 1 && formats.length !== values.length) {
+      throw new PostgresFault(
+        '08P01',
+        `bind message has ${formats.length} parameter formats but ${values.length} parameters`,
+      )
+    }
+    const formatAt = (at: number): number => formats[formats.length === 1 ? 0 : at] ?? 0
+    const bound = values.map((bytes, at) => parameterOf(at + 1, prepared.types[at] ?? 0, formatAt(at), bytes))
+    if (resultFormats.some((format) => format !== 0 && format !== 1))
+      throw new PostgresFault('08P01', 'unsupported format code')
+    const binary = resultFormats.map((format) => format === 1)
+    await this.portals.open(portal, newPortal(prepared, bound, binary, false))
+  }
+
+  async #describe(of: 'statement' | 'portal', name: string): Promise<void> {
+    const { wire } = this.parts
+    if (of === 'portal') {
+      const portal = this.portals.portal(name)
+      this.#demandGood(portal.prepared.statement.kind)
+      return wire.queue(await described(this, portal))
+    }
+    const prepared = this.portals.statement(name)
+    this.#demandGood(prepared.statement.kind)
+    // Nothing tells more of a parameter than that it may be written as text.
+    const unknownOid = 25
+    wire.queue(backend.parameterTypes(prepared.types.map((oid) => (oid === 0 ? unknownOid : oid))))
+    const values = prepared.types.map((oid, at) => parameterOf(at + 1, oid, 0, undefined))
+    const portal = newPortal(prepared, values, [], false)
+    try {
+      wire.queue(await described(this, portal, 'alone'))
+    } finally {
+      portal.ending.abort('closed')
+      await portal.rows?.close().catch(() => undefined)
+    }
+  }
+
+  async #execute(portal: Portal, most: number, how: 'simple' | 'extended'): Promise<void> {
+    this.#demandGood(portal.prepared.statement.kind)
+    await runPortal(this, portal, { most, how })
+  }
+
+  /** In a transaction that has failed only its end is heard. */
+  #demandGood(kind: string): void {
+    if (!['commit', 'rollback', 'rollback to', 'empty'].includes(kind)) this.transaction.demandGood()
+  }
+
+  async running<T>(work: (running: Running) => Promise<T>, ending = new AbortController()): Promise<T> {
+    const { context, login, wire, settings } = this.parts
+    this.#running = ending
+    const timeoutMs = Number(settings.get('statement_timeout'))
+    const timer = timeoutMs > 0 ? setTimeout(() => ending.abort('timeout'), timeoutMs) : undefined
+    const principal = await login.principal()
+    const key = principal.tokenId === undefined ? ['anonymous', networkOf(wire.address)] : [principal.tokenId]
+    const room = context.answers.open(key[0] ?? '')
+    const reader = context.anonymousRead || principal.tokenId !== undefined ? principal : anonymousPrincipal(false)
+    const caller: Caller = {
+      key,
+      mayRead: (dataset) => can(reader, 'read', dataset),
+      signal: AbortSignal.any([ending.signal, wire.signal]),
+      room,
+    }
+    try {
+      return await work({ caller, ending })
+    } finally {
+      clearTimeout(timer)
+      room.close()
+    }
+  }
+
+  notice(word: 'NOTICE' | 'WARNING', state: string, message: string): void {
+    const least = this.parts.settings.get('client_min_messages')
+    const isHeard =
+      word === 'WARNING' ? !/^(?:error|fatal|panic)$/.test(least) : /^(?:debug.?|info|log|notice)$/.test(least)
+    if (isHeard) this.parts.wire.queue(backend.notice({ ...severity(word), C: state, M: message }))
+  }
+
+  tell(names: readonly string[]): void {
+    const { wire, settings } = this.parts
+    for (const name of names) wire.queue(backend.parameterStatus(...settings.status(name)))
+  }
+
+  #ready(): void {
+    this.parts.wire.queue(backend.ready(this.transaction.letter))
+  }
+}

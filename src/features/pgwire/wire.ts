@@ -1,0 +1,162 @@
+// The bytes of one connection: messages in the order that they come, and answers that wait for their reader. A reader who takes
+// less than the slowest rate for a while loses the connection, as over HTTP.
+
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { TLSSocket, type SecureContext } from 'node:tls'
+import { concatBytes } from '../../libraries/base/bytes.ts'
+import type { Clock } from '../../libraries/base/clock.ts'
+import { type ClientMessage, MessageCutter, type StartMessage } from '../../libraries/pgwire/frontend.ts'
+
+/** What a client may send ahead of its answers. */
+const aheadBytes = 256 * 1024
+const windowMs = 30_000
+/** Answers are gathered up to so many bytes. */
+const gatheredBytes = 64 * 1024
+
+export interface WireOptions {
+  readonly clock: Clock
+  /** Of one message. */
+  readonly mostBytes: number
+  /** Bytes a second of the slowest reader. */
+  readonly answerRate: number
+}
+
+/** The connection is gone. */
+export class WireClosed extends Error {}
+
+export class Wire {
+  readonly #options: WireOptions
+  readonly #cutter: MessageCutter
+  #socket: Socket
+  #waiting: Uint8Array[] = []
+  #waitingBytes = 0
+  #isEnded = false
+  /** Of the one who waits for bytes. */
+  #wake: () => void = () => {}
+  /** Aborts when the connection is gone. */
+  readonly #gone = new AbortController()
+
+  constructor(socket: Socket, options: WireOptions) {
+    this.#socket = socket
+    this.#options = options
+    this.#cutter = new MessageCutter(options.mostBytes)
+    this.#listen(socket)
+  }
+
+  get signal(): AbortSignal {
+    return this.#gone.signal
+  }
+
+  get address(): string {
+    return this.#socket.remoteAddress ?? ''
+  }
+
+  get isSecure(): boolean {
+    return this.#socket instanceof TLSSocket
+  }
+
+  /** The hash of the server's certificate for channel binding is taken of this. */
+  get certificate(): Uint8Array | undefined {
+    if (!(this.#socket instanceof TLSSocket)) return undefined
+    const own = this.#socket.getCertificate()
+    return own !== null && 'raw' in own ? own.raw : undefined
+  }
+
+  /** Undefined where the client has left. Throws ProtocolFault. */
+  start(): Promise<StartMessage | undefined> {
+    return this.#next(() => this.#cutter.start())
+  }
+
+  /** As `start`. */
+  message(): Promise<ClientMessage | undefined> {
+    return this.#next(() => this.#cutter.next())
+  }
+
+  /** Goes on in TLS. Bytes that came in the clear before it are a fault: somebody may have put them there. */
+  async secure(context: SecureContext): Promise<boolean> {
+    if (this.#cutter.heldBytes > 0) return false
+    const plain = this.#socket
+    plain.removeAllListeners('data').removeAllListeners('end').removeAllListeners('close')
+    const secure = new TLSSocket(plain, { isServer: true, secureContext: context, ALPNProtocols: ['postgresql'] })
+    secure.on('error', () => secure.destroy())
+    this.#socket = secure
+    this.#listen(secure)
+    await once(secure, 'secure', { signal: this.signal }).catch(() => undefined)
+    return !this.signal.aborted
+  }
+
+  /** Puts answers behind those that wait. */
+  queue(bytes: Uint8Array): void {
+    this.#waiting.push(bytes)
+    this.#waitingBytes += bytes.length
+  }
+
+  /** Sends what waits, once it is much. Throws WireClosed. */
+  async send(bytes: Uint8Array): Promise<void> {
+    this.queue(bytes)
+    if (this.#waitingBytes >= gatheredBytes) await this.flush()
+  }
+
+  /** Sends what waits; resolves when there is room for more. Throws WireClosed. */
+  async flush(): Promise<void> {
+    if (this.signal.aborted) throw new WireClosed()
+    const bytes = concatBytes(this.#waiting.splice(0))
+    this.#waitingBytes = 0
+    if (bytes.length === 0 || this.#socket.write(bytes)) return
+    await this.#drained()
+  }
+
+  /** Sends what waits and ends the connection. */
+  end(): void {
+    if (!this.signal.aborted) this.#socket.end(concatBytes(this.#waiting.splice(0)))
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  async #drained(): Promise<void> {
+    const { clock, answerRate } = this.#options
+    const socket = this.#socket
+    const moved = (): number => socket.bytesWritten - socket.writableLength
+    while (socket.writableNeedDrain && !this.signal.aborted) {
+      const [before, startedMs] = [moved(), clock.monotonicMs()]
+      const over = new AbortController()
+      const drained = once(socket, 'drain', { signal: AbortSignal.any([this.signal, over.signal]) }).catch(() => [])
+      await Promise.race([drained, clock.sleep(windowMs, over.signal)])
+      over.abort('over')
+      const elapsedMs = clock.monotonicMs() - startedMs
+      const isSlow = elapsedMs >= windowMs && (moved() - before) * 1000 < answerRate * elapsedMs
+      if (socket.writableNeedDrain && isSlow) socket.destroy()
+    }
+    if (this.signal.aborted) throw new WireClosed()
+  }
+
+  async #next<T>(take: () => T | undefined): Promise<T | undefined> {
+    for (;;) {
+      const message = take()
+      if (message !== undefined || this.#isEnded || this.signal.aborted) return message
+      this.#socket.resume()
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+
+  #listen(socket: Socket): void {
+    socket.on('data', (chunk: Buffer) => {
+      this.#cutter.push(chunk)
+      if (this.#cutter.heldBytes > aheadBytes) socket.pause()
+      this.#wake()
+    })
+    socket.on('end', () => {
+      this.#isEnded = true
+      this.#wake()
+    })
+    socket.on('close', () => {
+      this.#gone.abort('closed')
+      this.#wake()
+    })
+  }
+}

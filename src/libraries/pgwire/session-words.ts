@@ -1,0 +1,424 @@
+// Statements of a session, told apart from those that are for the engine: transactions, settings, prepared statements, cursors, COPY.
+// What would write is known too, so that it is refused as PostgreSQL refuses it. Pure.
+
+import { lexSql, type SqlToken } from '../sql/lexer.ts'
+import { PostgresFault } from './report.ts'
+
+export type Isolation = 'read committed' | 'repeatable read'
+
+export type Statement =
+  | { readonly kind: 'select' | 'empty'; readonly sql: string }
+  | { readonly kind: 'begin'; readonly isolation: Isolation | undefined }
+  | { readonly kind: 'commit' | 'rollback' }
+  | { readonly kind: 'savepoint' | 'release' | 'rollback to'; readonly name: string }
+  | { readonly kind: 'isolate'; readonly isolation: Isolation | undefined; readonly isForSession: boolean }
+  /** Undefined: the first value. */
+  | { readonly kind: 'set'; readonly name: string; readonly value: string | undefined; readonly isLocal: boolean }
+  /** Undefined: all of them. */
+  | { readonly kind: 'show' | 'reset'; readonly name: string | undefined }
+  | { readonly kind: 'discard'; readonly what: string }
+  | { readonly kind: 'prepare'; readonly name: string; readonly sql: string }
+  | { readonly kind: 'execute'; readonly name: string; readonly values: readonly (string | null)[] }
+  /** Undefined: all of them. */
+  | { readonly kind: 'deallocate' | 'close'; readonly name: string | undefined }
+  | { readonly kind: 'declare'; readonly name: string; readonly sql: string; readonly isHeld: boolean }
+  | { readonly kind: 'fetch' | 'move'; readonly name: string; readonly rows: number | 'all' }
+  | { readonly kind: 'copy'; readonly sql: string; readonly format: CopyFormat }
+  /** Of the statement before where none is given. */
+  | { readonly kind: 'proof'; readonly sql: string | undefined }
+  | { readonly kind: 'nothing'; readonly tag: string }
+
+export interface CopyFormat {
+  readonly format: 'text' | 'csv' | 'binary'
+  readonly hasHeader: boolean
+}
+
+/** The statements of a text that may hold several, without the semicolons between them. */
+export function statementsIn(sql: string): string[] {
+  const ends = lexSql(sql).filter(({ kind, text }) => kind === 'symbol' && text === ';')
+  const starts = [0, ...ends.map(({ end }) => end)]
+  const texts = starts.map((start, at) => sql.slice(start, ends[at]?.start ?? sql.length))
+  const some = texts.filter((text) => lexSql(text).length > 0)
+  return some.length === 0 ? [''] : some
+}
+
+const writes = new Set(
+  'alter analyze call checkpoint cluster comment create delete do drop grant import insert lock merge reassign refresh reindex revoke security truncate update vacuum'.split(
+    ' ',
+  ),
+)
+
+/** What one statement is. Throws PostgresFault: 42601 for a form that is none, 25006 for one that writes, 0A000. */
+export function statementOf(sql: string): Statement {
+  const words = new Words(sql)
+  const first = words.peek()
+  if (first === undefined) return { kind: 'empty', sql }
+  if (writes.has(first))
+    throw new PostgresFault('25006', `cannot execute ${first.toUpperCase()} in a read-only transaction`)
+  const read = forms.get(first)
+  if (read === undefined) return { kind: 'select', sql }
+  words.next()
+  return read(words) ?? { kind: 'select', sql }
+}
+
+type Form = (words: Words) => Statement | undefined
+
+const transactionEnd =
+  (kind: 'commit' | 'rollback'): Form =>
+  (words) => {
+    words.may('work') || words.may('transaction')
+    if (kind === 'rollback' && words.may('to')) {
+      words.may('savepoint')
+      return words.last({ kind: 'rollback to', name: words.name() })
+    }
+    if (words.may('prepared')) throw unsupported('Two-phase commit')
+    if (words.may('and')) {
+      if (!words.may('no')) throw unsupported('AND CHAIN')
+      words.must('chain')
+    }
+    return words.last({ kind })
+  }
+
+const begin: Form = (words) => {
+  words.may('work') || words.may('transaction')
+  return words.last({ kind: 'begin', isolation: isolationOf(words) })
+}
+
+const forms: ReadonlyMap<string, Form> = new Map<string, Form>([
+  ['select', proof],
+  ['begin', begin],
+  ['start', (words) => (words.must('transaction'), words.last({ kind: 'begin', isolation: isolationOf(words) }))],
+  ['commit', transactionEnd('commit')],
+  ['end', transactionEnd('commit')],
+  ['rollback', transactionEnd('rollback')],
+  ['abort', transactionEnd('rollback')],
+  ['savepoint', (words) => words.last({ kind: 'savepoint', name: words.name() })],
+  ['release', (words) => (words.may('savepoint'), words.last({ kind: 'release', name: words.name() }))],
+  ['set', set],
+  ['show', show],
+  ['reset', (words) => words.last({ kind: 'reset', name: words.may('all') ? undefined : words.setting() })],
+  ['discard', (words) => words.last({ kind: 'discard', what: words.word() })],
+  ['prepare', prepare],
+  ['execute', execute],
+  ['deallocate', (words) => (words.may('prepare'), words.last({ kind: 'deallocate', name: words.nameOrAll() }))],
+  ['declare', declare],
+  ['fetch', (words) => fetchOf(words, 'fetch')],
+  ['move', (words) => fetchOf(words, 'move')],
+  ['close', (words) => words.last({ kind: 'close', name: words.nameOrAll() })],
+  ['copy', copy],
+  ['unlisten', (words) => (words.may('*') || words.name(), words.last({ kind: 'nothing', tag: 'UNLISTEN' }))],
+  ['listen', () => refuse('LISTEN')],
+  ['notify', () => refuse('NOTIFY')],
+])
+
+/** `ISOLATION LEVEL …`, `READ ONLY`, `DEFERRABLE`, with commas or without. */
+function isolationOf(words: Words): Isolation | undefined {
+  let isolation: Isolation | undefined
+  for (;;) {
+    words.may(',')
+    if (words.may('isolation')) {
+      words.must('level')
+      isolation = levelOf(words)
+    } else if (words.may('read')) {
+      if (words.may('write'))
+        throw new PostgresFault('25006', 'cannot set transaction read-write mode: this server only reads')
+      words.must('only')
+    } else if (words.may('not')) words.must('deferrable')
+    else if (!words.may('deferrable')) return isolation
+  }
+}
+
+function levelOf(words: Words): Isolation {
+  if (words.may('serializable')) return 'repeatable read'
+  if (words.may('repeatable')) {
+    words.must('read')
+    return 'repeatable read'
+  }
+  words.must('read')
+  if (!words.may('uncommitted')) words.must('committed')
+  return 'read committed'
+}
+
+function set(words: Words): Statement {
+  const isForSession = words.may('session')
+  if (isForSession && words.may('characteristics')) {
+    for (const word of ['as', 'transaction']) words.must(word)
+    return words.last({ kind: 'isolate', isolation: isolationOf(words), isForSession: true })
+  }
+  const isLocal = !isForSession && words.may('local')
+  if (words.may('transaction'))
+    return words.last({ kind: 'isolate', isolation: isolationOf(words), isForSession: false })
+  if (words.may('time')) {
+    words.must('zone')
+    return words.last({
+      kind: 'set',
+      name: 'timezone',
+      value: words.may('local') ? undefined : words.values(),
+      isLocal,
+    })
+  }
+  if (words.may('names')) return words.last({ kind: 'set', name: 'client_encoding', value: words.values(), isLocal })
+  if (words.peek() === 'role' || words.peek() === 'authorization') return refuse('SET ROLE')
+  const name = words.setting()
+  if (!words.may('=')) words.must('to')
+  return words.last({ kind: 'set', name, value: words.values(), isLocal })
+}
+
+/** `SELECT proofstream_proof()`, and with the text of a statement. */
+function proof(words: Words): Statement | undefined {
+  if (words.peek() !== 'proofstream_proof') return undefined
+  words.must('proofstream_proof')
+  words.must('(')
+  const sql = words.peek() === ')' ? undefined : (words.value() ?? undefined)
+  words.must(')')
+  if (words.may('as')) words.name()
+  return words.last({ kind: 'proof', sql })
+}
+
+/** SHOW TABLES is the engine's. */
+function show(words: Words): Statement | undefined {
+  if (words.peek() === 'tables') return undefined
+  if (words.may('all')) return words.last({ kind: 'show', name: undefined })
+  if (words.may('time')) {
+    words.must('zone')
+    return words.last({ kind: 'show', name: 'timezone' })
+  }
+  if (words.may('transaction')) {
+    for (const word of ['isolation', 'level']) words.must(word)
+    return words.last({ kind: 'show', name: 'transaction_isolation' })
+  }
+  return words.last({ kind: 'show', name: words.setting() })
+}
+
+function prepare(words: Words): Statement {
+  if (words.may('transaction')) throw unsupported('Two-phase commit')
+  const name = words.name()
+  if (words.may('(')) words.skipTo(')')
+  words.must('as')
+  return { kind: 'prepare', name, sql: words.rest() }
+}
+
+function execute(words: Words): Statement {
+  const name = words.name()
+  const values: (string | null)[] = []
+  if (words.may('(') && !words.may(')')) {
+    do values.push(words.value())
+    while (words.may(','))
+    words.must(')')
+  }
+  return words.last({ kind: 'execute', name, values })
+}
+
+function declare(words: Words): Statement {
+  const name = words.name()
+  if (words.may('binary')) throw unsupported('A binary cursor')
+  words.may('insensitive') || words.may('asensitive')
+  if (words.may('scroll')) throw unsupported('A cursor that scrolls back')
+  if (words.may('no')) words.must('scroll')
+  words.must('cursor')
+  const isHeld = words.may('with')
+  if (isHeld) words.must('hold')
+  else if (words.may('without')) words.must('hold')
+  words.must('for')
+  return { kind: 'declare', name, sql: words.rest(), isHeld }
+}
+
+function fetchOf(words: Words, kind: 'fetch' | 'move'): Statement {
+  let rows: number | 'all' = 1
+  if (words.may('next')) rows = 1
+  else if (words.may('all')) rows = 'all'
+  else if (words.may('forward')) rows = words.may('all') ? 'all' : (words.count() ?? 1)
+  else if (['prior', 'first', 'last', 'absolute', 'relative', 'backward'].includes(words.peek() ?? '')) {
+    throw new PostgresFault('55000', 'The cursor only goes forward.')
+  } else rows = words.count() ?? 1
+  words.may('from') || words.may('in')
+  return words.last({ kind, rows, name: words.name() })
+}
+
+function copy(words: Words): Statement {
+  let sql: string
+  if (words.peek() === '(') sql = words.inBrackets()
+  else {
+    const table = words.path()
+    sql = `SELECT ${words.peek() === '(' ? words.inBrackets() : '*'} FROM ${table}`
+  }
+  if (words.may('from')) throw new PostgresFault('25006', 'cannot execute COPY FROM in a read-only transaction')
+  words.must('to')
+  words.must('stdout')
+  return words.last({ kind: 'copy', sql, format: copyFormatOf(words) })
+}
+
+/** `WITH (FORMAT csv, HEADER)`, and the older `CSV HEADER`, `BINARY`. */
+function copyFormatOf(words: Words): CopyFormat {
+  let [format, hasHeader]: [CopyFormat['format'], boolean] = ['text', false]
+  words.may('with')
+  const isList = words.may('(')
+  for (;;) {
+    words.may(',')
+    if (words.may('format')) format = formatNamed(words.word())
+    else if (words.peek() === 'csv' || words.peek() === 'binary') format = formatNamed(words.word())
+    else if (words.may('header'))
+      hasHeader = !words.may('false') && !words.may('off') && (words.may('true') || words.may('on'), true)
+    else if (words.may('encoding')) words.value()
+    else break
+  }
+  if (isList) words.must(')')
+  if (hasHeader && format !== 'csv') throw unsupported('A header beside another format than csv')
+  return { format, hasHeader }
+}
+
+function formatNamed(name: string): CopyFormat['format'] {
+  if (name === 'text' || name === 'csv' || name === 'binary') return name
+  throw new PostgresFault('22023', `COPY format "${name}" is not known.`)
+}
+
+function unsupported(what: string): PostgresFault {
+  return new PostgresFault('0A000', `${what} is not supported.`)
+}
+
+function refuse(what: string): never {
+  throw unsupported(what)
+}
+
+/** The words of a statement, one after the other. */
+class Words {
+  readonly #sql: string
+  readonly #tokens: readonly SqlToken[]
+  #at = 0
+
+  constructor(sql: string) {
+    this.#sql = sql
+    this.#tokens = lexSql(sql).filter(({ text }) => text !== ';')
+  }
+
+  /** The next word or symbol, in lower case. */
+  peek(): string | undefined {
+    return this.#tokens[this.#at]?.text
+  }
+
+  next(): SqlToken | undefined {
+    return this.#tokens[this.#at++]
+  }
+
+  may(text: string): boolean {
+    if (this.peek() !== text) return false
+    this.#at++
+    return true
+  }
+
+  must(text: string): void {
+    if (!this.may(text)) throw this.#fault()
+  }
+
+  word(): string {
+    const token = this.next()
+    if (token === undefined) throw this.#fault()
+    return token.kind === 'string' || token.kind === 'name' ? unquoted(this.#textOf(token)) : token.text
+  }
+
+  /** A name: quoted as it is, else in lower case. */
+  name(): string {
+    const token = this.next()
+    if (token?.kind === 'word') return token.text
+    if (token?.kind === 'name') return unquoted(this.#textOf(token))
+    throw this.#fault()
+  }
+
+  nameOrAll(): string | undefined {
+    return this.may('all') ? undefined : this.name()
+  }
+
+  /** A name of a setting, which may have a point in it. */
+  setting(): string {
+    let name = this.name()
+    while (this.may('.')) name = `${name}.${this.name()}`
+    return name
+  }
+
+  /** A name in parts, as it is written. */
+  path(): string {
+    const start = this.#tokens[this.#at]?.start ?? this.#sql.length
+    this.name()
+    while (this.may('.')) this.name()
+    return this.#sql.slice(start, this.#tokens[this.#at - 1]?.end)
+  }
+
+  /** What stands for a setting: one value or several; undefined for DEFAULT. */
+  values(): string | undefined {
+    if (this.may('default')) return undefined
+    const values = [this.value() ?? '']
+    while (this.may(',')) values.push(this.value() ?? '')
+    return values.join(', ')
+  }
+
+  /** A constant; null for NULL. */
+  value(): string | null {
+    if (this.may('null')) return null
+    const sign = this.may('-') ? '-' : (this.may('+'), '')
+    const token = this.next()
+    if (token === undefined || token.kind === 'symbol' || token.kind === 'parameter') throw this.#fault()
+    const text = this.#textOf(token)
+    return sign + (token.kind === 'string' || token.kind === 'name' ? unquoted(text) : text)
+  }
+
+  /** A whole number, if one comes. */
+  count(): number | undefined {
+    const token = this.#tokens[this.#at]
+    if (token?.kind !== 'number') return undefined
+    this.#at++
+    const count = Number(this.#textOf(token))
+    if (!Number.isSafeInteger(count)) throw this.#fault()
+    return count
+  }
+
+  skipTo(text: string): void {
+    while (this.peek() !== undefined)
+      if (this.may(text)) return
+      else this.#at++
+    throw this.#fault()
+  }
+
+  /** What stands between this bracket and the one that closes it. */
+  inBrackets(): string {
+    this.must('(')
+    const start = this.#tokens[this.#at - 1]?.end ?? 0
+    for (let depth = 1; ; this.#at++) {
+      const token = this.#tokens[this.#at]
+      if (token === undefined) throw this.#fault()
+      if (token.text === '(') depth++
+      if (token.text === ')' && --depth === 0) {
+        this.#at++
+        return this.#sql.slice(start, token.start)
+      }
+    }
+  }
+
+  rest(): string {
+    const start = this.#tokens[this.#at]?.start
+    if (start === undefined) throw this.#fault()
+    return this.#sql.slice(start)
+  }
+
+  /** The statement, where nothing follows. */
+  last<T extends Statement>(statement: T): T {
+    if (this.peek() !== undefined) throw this.#fault()
+    return statement
+  }
+
+  #textOf({ start, end }: SqlToken): string {
+    return this.#sql.slice(start, end)
+  }
+
+  #fault(): PostgresFault {
+    const token = this.#tokens[this.#at] ?? this.#tokens.at(-1)
+    const near = token === undefined ? 'end of input' : `"${this.#textOf(token).slice(0, 50)}"`
+    return new PostgresFault('42601', `syntax error at or near ${near}`)
+  }
+}
+
+/** A quoted name or text without its quotes. */
+function unquoted(text: string): string {
+  const quote = text.at(-1) ?? ''
+  const open = text.indexOf(quote)
+  return text.slice(open + 1, -1).replaceAll(quote + quote, quote)
+}

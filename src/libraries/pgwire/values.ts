@@ -1,0 +1,185 @@
+// Values that a client binds to parameters, text or binary, as constants of the engine. What a type's text does not say without
+// doubt goes to the engine as text, which it reads as the type that stands beside it.
+
+import { decodeUtf8 } from '../base/bytes.ts'
+import type { Parameter } from '../model/parameters.ts'
+import { lexSql } from '../sql/lexer.ts'
+import { PostgresFault } from './report.ts'
+
+const oids = { bool: 16, bytea: 17, int8: 20, int2: 21, int4: 23, oid: 26, float4: 700, float8: 701 } as const
+const date = 1082
+const [time, timestamp, timestamptz, uuid, jsonb] = [1083, 1114, 1184, 2950, 3802]
+/** char, name, text, unknown, bpchar, varchar, json: the same bytes in either form. */
+const texts = new Set([0, 18, 19, 25, 114, 705, 1042, 1043])
+const dayMs = 86_400_000
+/** 2000-01-01, from which binary times count. */
+const epochMs = 946_684_800_000
+
+/** The value of `$<place>`. Throws PostgresFault 22P02, 22P03, 22021, 0A000. */
+export function parameterOf(place: number, oid: number, format: number, bytes: Uint8Array | undefined): Parameter {
+  const name = String(place)
+  if (bytes === undefined) return { name, type: 'NULL', text: 'null' }
+  if (format !== 0 && format !== 1) throw new PostgresFault('08P01', `unsupported format code: ${format}`)
+  const isText = format === 0 || texts.has(oid)
+  const value = isText ? fromText(oid, textOf(bytes)) : fromBinary(oid, bytes)
+  return { name, ...value }
+}
+
+type Value = Pick<Parameter, 'type' | 'text'>
+
+const varchar = (text: string): Value => ({ type: 'VARCHAR', text })
+
+function textOf(bytes: Uint8Array): string {
+  let text: string
+  try {
+    text = decodeUtf8(bytes)
+  } catch {
+    throw new PostgresFault('22021', 'invalid byte sequence for encoding "UTF8"')
+  }
+  if (text.includes('\0')) throw new PostgresFault('22021', 'invalid byte sequence for encoding "UTF8": 0x00')
+  return text
+}
+
+function fromText(oid: number, text: string): Value {
+  switch (oid) {
+    case oids.int2:
+    case oids.int4:
+    case oids.int8:
+    case oids.oid:
+      return integer(text.trim(), text)
+    case oids.float4:
+    case oids.float8:
+      return float(text.trim(), text)
+    case oids.bool:
+      return boolean(text)
+    case oids.bytea:
+      return varchar(blob(byteaOf(text)))
+    default:
+      return varchar(text)
+  }
+}
+
+function integer(digits: string, text: string): Value {
+  if (!/^[+-]?\d{1,19}$/.test(digits)) throw invalid('bigint', text)
+  const value = BigInt(digits.replace('+', ''))
+  if (BigInt.asIntN(64, value) !== value)
+    throw new PostgresFault('22003', `value "${text.slice(0, 50)}" is out of range for type bigint`)
+  return { type: 'BIGINT', text: String(value) }
+}
+
+function float(number: string, text: string): Value {
+  if (/^[+-]?(?:nan|inf(?:inity)?)$/i.test(number)) return varchar(number)
+  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(number)) throw invalid('double precision', text)
+  return doubleOf(Number(number))
+}
+
+function doubleOf(value: number): Value {
+  if (Number.isFinite(value)) return { type: 'DOUBLE', text: Object.is(value, -0) ? '-0.0' : String(value) }
+  return varchar(String(value))
+}
+
+function boolean(text: string): Value {
+  const word = text.trim().toLowerCase()
+  if (/^(?:t|tr|tru|true|y|ye|yes|on|1)$/.test(word)) return { type: 'BOOLEAN', text: 'true' }
+  if (/^(?:f|fa|fal|fals|false|n|no|of|off|0)$/.test(word)) return { type: 'BOOLEAN', text: 'false' }
+  throw invalid('boolean', text)
+}
+
+function byteaOf(text: string): Uint8Array {
+  if (!/^\\x(?:[0-9a-f]{2})*$/i.test(text)) throw invalid('bytea', text)
+  return Buffer.from(text.slice(2), 'hex')
+}
+
+/** As the engine casts text to bytes. */
+function blob(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => `\\x${byte.toString(16).padStart(2, '0').toUpperCase()}`).join('')
+}
+
+function fromBinary(oid: number, bytes: Uint8Array): Value {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const sized = (length: number): void => {
+    if (bytes.length !== length) throw new PostgresFault('22P03', 'incorrect binary data format in bind parameter')
+  }
+  switch (oid) {
+    case oids.bool:
+      return (sized(1), { type: 'BOOLEAN', text: bytes[0] === 0 ? 'false' : 'true' })
+    case oids.int2:
+      return (sized(2), { type: 'BIGINT', text: String(view.getInt16(0)) })
+    case oids.int4:
+      return (sized(4), { type: 'BIGINT', text: String(view.getInt32(0)) })
+    case oids.oid:
+      return (sized(4), { type: 'BIGINT', text: String(view.getUint32(0)) })
+    case oids.int8:
+      return (sized(8), { type: 'BIGINT', text: String(view.getBigInt64(0)) })
+    case oids.float4:
+      return (sized(4), doubleOf(view.getFloat32(0)))
+    case oids.float8:
+      return (sized(8), doubleOf(view.getFloat64(0)))
+    case oids.bytea:
+      return varchar(blob(bytes))
+    case date:
+      return (sized(4), varchar(instant(BigInt(view.getInt32(0)) * BigInt(dayMs) * 1000n).slice(0, 10)))
+    case time:
+      return (sized(8), varchar(instant(view.getBigInt64(0)).slice(11)))
+    case timestamp:
+      return (sized(8), varchar(instant(view.getBigInt64(0))))
+    case timestamptz:
+      return (sized(8), varchar(`${instant(view.getBigInt64(0))}+00`))
+    case uuid:
+      return (
+        sized(16),
+        varchar(
+          Buffer.from(bytes)
+            .toString('hex')
+            .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
+        )
+      )
+    case jsonb:
+      return varchar(textOf(bytes.subarray(1)))
+    default:
+      throw new PostgresFault(
+        '0A000',
+        `A parameter of the type with oid ${oid} is not taken in binary form.`,
+        'Send it as text.',
+      )
+  }
+}
+
+/** Microseconds from 2000-01-01 on, as `2026-03-01 10:00:00.000000`. */
+function instant(micros: bigint): string {
+  const ms = Number(micros / 1000n - (micros % 1000n < 0n ? 1n : 0n))
+  const rest = Number(((micros % 1000n) + 1000n) % 1000n)
+  const at = new Date(epochMs + ms)
+  if (Number.isNaN(at.getTime()) || at.getUTCFullYear() > 9999 || at.getUTCFullYear() < 1) {
+    throw new PostgresFault(
+      '22008',
+      'A time outside of the years 1 to 9999 is not taken in binary form.',
+      'Send it as text.',
+    )
+  }
+  return `${at.toISOString().slice(0, 23).replace('T', ' ')}${String(rest).padStart(3, '0')}`
+}
+
+function invalid(type: string, text: string): PostgresFault {
+  return new PostgresFault('22P02', `invalid input syntax for type ${type}: "${text.slice(0, 100)}"`)
+}
+
+/** The statement with its parameters written in as constants: what anyone can ask again. */
+export function withConstants(sql: string, values: readonly Parameter[]): string {
+  let out = ''
+  let at = 0
+  for (const { kind, start, end, text } of lexSql(sql)) {
+    if (kind !== 'parameter') continue
+    const value = values.find(({ name }) => name === text)
+    if (value === undefined) continue
+    out += sql.slice(at, start) + constantOf(value)
+    at = end
+  }
+  return out + sql.slice(at)
+}
+
+function constantOf({ type, text }: Parameter): string {
+  if (type === 'NULL') return 'NULL'
+  if (type === 'VARCHAR') return `'${text.replaceAll("'", "''")}'`
+  return type === 'DOUBLE' ? `CAST(${text} AS DOUBLE)` : text.startsWith('-') ? `(${text})` : text
+}
