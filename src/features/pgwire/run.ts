@@ -4,8 +4,9 @@ import * as backend from '../../libraries/pgwire/backend.ts'
 import { PostgresFault } from '../../libraries/pgwire/report.ts'
 import { type CopyFormat, type Statement, statementOf } from '../../libraries/pgwire/session-words.ts'
 import { parameterOf } from '../../libraries/pgwire/values.ts'
+import { inSession } from './in-session.ts'
 import { moduleOf, opened, openRows } from './open-portal.ts'
-import { newPortal, type Portal, type Prepared } from './portals.ts'
+import { newPortal, type Portal } from './portals.ts'
 import { proofOf, tellProof } from './proofs.ts'
 import type { SessionView } from './session-view.ts'
 
@@ -143,112 +144,4 @@ async function copy(
   wire.queue(backend.copyDone)
   tellProof(session, of, rows.source)
   wire.queue(backend.complete(`COPY ${count}`))
-}
-
-/** Does what a statement says of the session itself; its tag. */
-async function inSession(session: SessionView, statement: Statement): Promise<string> {
-  const { transaction, portals, parts } = session
-  const { settings } = parts
-  switch (statement.kind) {
-    case 'begin': {
-      const isolation = statement.isolation ?? isolationOf(settings.get('default_transaction_isolation'))
-      if (!transaction.begin(isolation, settings.state)) {
-        session.notice('WARNING', '25001', 'there is already a transaction in progress')
-      }
-      return 'BEGIN'
-    }
-    case 'commit':
-    case 'rollback':
-      return await ended(session, statement.kind)
-    case 'savepoint':
-      transaction.savepoint(statement.name, settings.state)
-      return 'SAVEPOINT'
-    case 'release':
-      transaction.release(statement.name)
-      return 'RELEASE'
-    case 'rollback to':
-      session.tell(settings.putBack(transaction.rollbackTo(statement.name)))
-      return 'ROLLBACK'
-    case 'isolate':
-      if (statement.isolation === undefined) return 'SET'
-      if (statement.isForSession) settings.set('default_transaction_isolation', statement.isolation)
-      else transaction.isolate(statement.isolation)
-      return 'SET'
-    case 'set':
-      // What holds for a transaction alone is put back at its end; without one it holds for nothing.
-      if (statement.isLocal && !transaction.isOpen) {
-        session.notice('WARNING', '25P01', 'SET LOCAL can only be used in transaction blocks')
-      } else if (settings.set(statement.name, statement.value)) session.tell([statement.name])
-      return 'SET'
-    case 'reset':
-      if (statement.name === undefined) session.tell(settings.reset())
-      else if (settings.set(statement.name, undefined)) session.tell([statement.name])
-      return 'RESET'
-    case 'discard':
-      if (transaction.isOpen) throw new PostgresFault('25001', 'DISCARD ALL cannot run inside a transaction block')
-      if (statement.what === 'all') {
-        session.tell(settings.reset())
-        portals.deallocateAll()
-        await portals.closeAll('all')
-      }
-      return `DISCARD ${statement.what.toUpperCase()}`
-    case 'prepare':
-      await session.prepare(statement.name, statement.sql)
-      return 'PREPARE'
-    case 'deallocate':
-      if (statement.name === undefined) portals.deallocateAll()
-      else {
-        portals.statement(statement.name)
-        portals.deallocate(statement.name)
-      }
-      return statement.name === undefined ? 'DEALLOCATE ALL' : 'DEALLOCATE'
-    case 'declare':
-      await declare(session, statement)
-      return 'DECLARE CURSOR'
-    case 'close':
-      if (statement.name === undefined) await portals.closeAll('all')
-      else {
-        portals.portal(statement.name)
-        await portals.close(statement.name)
-      }
-      return 'CLOSE CURSOR'
-    case 'nothing':
-      return statement.tag
-    default:
-      throw new PostgresFault('0A000', `${statement.kind} is not supported here.`)
-  }
-}
-
-function isolationOf(text: string): 'read committed' | 'repeatable read' {
-  return /^(?:repeatable read|serializable)$/.test(text) ? 'repeatable read' : 'read committed'
-}
-
-async function ended(session: SessionView, how: 'commit' | 'rollback'): Promise<string> {
-  const { transaction, portals, parts } = session
-  if (!transaction.isOpen) session.notice('WARNING', '25P01', 'there is no transaction in progress')
-  const { tag, settings } = transaction.end(how)
-  if (settings !== undefined) session.tell(parts.settings.putBack(settings))
-  await portals.closeAll('of transaction')
-  return transaction.isOpen ? tag : how === 'commit' ? tag : 'ROLLBACK'
-}
-
-/** A cursor's rows begin with it: it shows what was there then. */
-async function declare(
-  session: SessionView,
-  { name, sql, isHeld }: Extract<Statement, { kind: 'declare' }>,
-): Promise<void> {
-  if (!session.transaction.isOpen && !isHeld) {
-    throw new PostgresFault('25P01', 'DECLARE CURSOR can only be used in transaction blocks')
-  }
-  const statement = statementOf(sql)
-  if (statement.kind !== 'select') throw new PostgresFault('42601', 'A cursor is of a SELECT.')
-  const inner: Prepared = { sql, statement, types: [] }
-  const portal = newPortal(inner, [], [], isHeld)
-  await session.portals.open(name, portal)
-  try {
-    await opened(session, portal)
-  } catch (error) {
-    await session.portals.close(name)
-    throw error
-  }
 }

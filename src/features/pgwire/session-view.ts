@@ -36,7 +36,7 @@ export interface SessionView {
   /** As PREPARE says. */
   prepare(name: string, sql: string): Promise<void>
   /** Tells the client what he does not wait for. */
-  notice(word: 'NOTICE' | 'WARNING', state: string, message: string): void
+  readonly notice: (word: 'NOTICE' | 'WARNING', state: string, message: string) => void
   /** Tells the client of settings that have changed. */
-  tell(names: readonly string[]): void
+  readonly tell: (names: readonly string[]) => void
 }

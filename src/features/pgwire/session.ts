@@ -213,7 +213,8 @@ export class Session implements SessionView {
     const { context, login, wire, settings } = this.parts
     this.#running = ending
     const timeoutMs = Number(settings.get('statement_timeout'))
-    const timer = timeoutMs > 0 ? setTimeout(() => ending.abort('timeout'), timeoutMs) : undefined
+    const over = new AbortController()
+    if (timeoutMs > 0) void context.clock.sleep(timeoutMs, over.signal).then(() => ending.abort('timeout'))
     const principal = await login.principal()
     const key = principal.tokenId === undefined ? ['anonymous', networkOf(wire.address)] : [principal.tokenId]
     const room = context.answers.open(key[0] ?? '')
@@ -227,19 +228,19 @@ export class Session implements SessionView {
     try {
       return await work({ caller, ending })
     } finally {
-      clearTimeout(timer)
+      over.abort('over')
       room.close()
     }
   }
 
-  notice(word: 'NOTICE' | 'WARNING', state: string, message: string): void {
+  readonly notice: SessionView['notice'] = (word, state, message) => {
     const least = this.parts.settings.get('client_min_messages')
     const isHeard =
       word === 'WARNING' ? !/^(?:error|fatal|panic)$/.test(least) : /^(?:debug.?|info|log|notice)$/.test(least)
     if (isHeard) this.parts.wire.queue(backend.notice({ ...severity(word), C: state, M: message }))
   }
 
-  tell(names: readonly string[]): void {
+  readonly tell: SessionView['tell'] = (names) => {
     const { wire, settings } = this.parts
     for (const name of names) wire.queue(backend.parameterStatus(...settings.status(name)))
   }

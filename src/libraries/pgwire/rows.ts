@@ -57,7 +57,7 @@ export function checkCount({ length }: readonly FileColumn[]): void {
 /** Which columns are in binary form. */
 function formsOf({ length }: readonly FileColumn[], { binaryColumns = [] }: FileOptions): readonly boolean[] {
   if (binaryColumns.length === length) return binaryColumns
-  if (binaryColumns.length <= 1) return new Array<boolean>(length).fill(binaryColumns[0] ?? false)
+  if (binaryColumns.length <= 1) return Array.from({ length }, () => binaryColumns[0] ?? false)
   throw new NodeError(
     'InvalidRequest',
     `The answer has ${length} columns; forms are given of ${binaryColumns.length}.`,

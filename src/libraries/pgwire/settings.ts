@@ -39,7 +39,7 @@ const settings: Readonly<Record<string, Setting>> = {
   client_encoding: {
     initial: 'UTF8',
     isReported: true,
-    read: (value) => only('utf8', 'utf-8', 'unicode')(value)?.toUpperCase(),
+    read: (value) => (/^(?:utf8|unicode)$/i.test(value.replaceAll(/[^a-z0-9]/gi, '')) ? 'UTF8' : undefined),
   },
   datestyle: {
     initial: 'ISO, MDY',

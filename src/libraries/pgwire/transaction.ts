@@ -1,10 +1,7 @@
-// The transaction of a session. The node only reads, so that a transaction is a status, the blocks that it keeps, and the settings
-// to which a rollback goes back.
-//
+// The transaction of a session: a status, the blocks that it keeps, and the settings to which a rollback goes back.
 //   none ──► open      BEGIN
 //   open ──► failed    a statement fails
-//   failed ──► open    ROLLBACK TO a savepoint
-//   open, failed ──► none      COMMIT, ROLLBACK
+//   failed ──► open    ROLLBACK TO a savepoint         open, failed ──► none    COMMIT, ROLLBACK
 
 import type { TransactionLetter } from './backend.ts'
 import { PostgresFault } from './report.ts'
@@ -24,6 +21,8 @@ interface Begun {
   readonly kept: Map<string, string>
   /** The first is the beginning. */
   readonly savepoints: readonly Savepoint[]
+  /** Values from before the transaction of settings that hold for it alone. */
+  readonly local: ReadonlyMap<string, string | undefined>
 }
 
 const savepointsMost = 1000
@@ -51,7 +50,7 @@ export class Transaction {
   /** False where there is one already. */
   begin(isolation: Isolation, settings: Settings): boolean {
     if (this.#state.kind !== 'none') return false
-    this.#state = { kind: 'open', isolation, kept: new Map(), savepoints: [{ name: '', settings }] }
+    this.#state = { kind: 'open', isolation, kept: new Map(), savepoints: [{ name: '', settings }], local: new Map() }
     return true
   }
 
@@ -75,13 +74,31 @@ export class Transaction {
     throw new PostgresFault('25P02', message)
   }
 
-  /** Ends it. What it gives are the settings that hold again: of a rollback, and where it had failed. */
-  end(how: 'commit' | 'rollback'): { readonly tag: 'COMMIT' | 'ROLLBACK'; readonly settings: Settings | undefined } {
+  /** A setting is about to be one that holds for the transaction alone. */
+  setLocal(name: string, settings: Settings): void {
+    if (this.#state.kind === 'none') return
+    const { local } = this.#state
+    const key = name.toLowerCase()
+    if (!local.has(key)) this.#state = { ...this.#state, local: new Map([...local, [key, settings.get(key)]]) }
+  }
+
+  /** Ends it, with `now` set. What it gives are the settings that hold from then on, where they are others. */
+  end(
+    how: 'commit' | 'rollback',
+    now: Settings,
+  ): { readonly tag: 'COMMIT' | 'ROLLBACK'; readonly settings: Settings | undefined } {
     const state = this.#state
     this.#state = { kind: 'none' }
-    const isBack = state.kind === 'failed' || how === 'rollback'
-    const settings = isBack && state.kind !== 'none' ? state.savepoints[0]?.settings : undefined
-    return { tag: isBack ? 'ROLLBACK' : 'COMMIT', settings }
+    if (state.kind === 'none') return { tag: how === 'commit' ? 'COMMIT' : 'ROLLBACK', settings: undefined }
+    if (state.kind === 'failed' || how === 'rollback')
+      return { tag: 'ROLLBACK', settings: state.savepoints[0]?.settings }
+    if (state.local.size === 0) return { tag: 'COMMIT', settings: undefined }
+    const settings = new Map(now)
+    for (const [name, value] of state.local) {
+      if (value === undefined) settings.delete(name)
+      else settings.set(name, value)
+    }
+    return { tag: 'COMMIT', settings }
   }
 
   /** Throws PostgresFault 25P01 without a transaction, 53400. */

@@ -1,7 +1,7 @@
 // Values that a client binds to parameters, text or binary, as constants of the engine. What a type's text does not say without
 // doubt goes to the engine as text, which it reads as the type that stands beside it.
 
-import { decodeUtf8 } from '../base/bytes.ts'
+import { decodeUtf8, fromHex, toHex } from '../base/bytes.ts'
 import type { Parameter } from '../model/parameters.ts'
 import { lexSql } from '../sql/lexer.ts'
 import { PostgresFault } from './report.ts'
@@ -86,8 +86,9 @@ function boolean(text: string): Value {
 }
 
 function byteaOf(text: string): Uint8Array {
-  if (!/^\\x(?:[0-9a-f]{2})*$/i.test(text)) throw invalid('bytea', text)
-  return Buffer.from(text.slice(2), 'hex')
+  const bytes = /^\\x/i.test(text) ? fromHex(text.slice(2).toLowerCase()) : undefined
+  if (bytes === undefined) throw invalid('bytea', text)
+  return bytes
 }
 
 /** As the engine casts text to bytes. */
@@ -126,14 +127,7 @@ function fromBinary(oid: number, bytes: Uint8Array): Value {
     case timestamptz:
       return (sized(8), varchar(`${instant(view.getBigInt64(0))}+00`))
     case uuid:
-      return (
-        sized(16),
-        varchar(
-          Buffer.from(bytes)
-            .toString('hex')
-            .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
-        )
-      )
+      return (sized(16), varchar(toHex(bytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')))
     case jsonb:
       return varchar(textOf(bytes.subarray(1)))
     default:
