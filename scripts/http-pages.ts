@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { loadConfig } from '../src/app/config.ts'
 import { errorCatalogue, type ErrorEntry, routeTexts } from '../src/node/http/texts.ts'
 import { startNode } from '../src/app/node.ts'
+import { sqlStates } from '../src/libraries/pgwire/report.ts'
 
 const generated = '<!-- Written by `npm run generate`. -->'
 
@@ -29,6 +30,20 @@ export function errorsPage(): string {
       const entries = errorCatalogue.filter((entry) => entry.status === status)
       return `| ${status} | ${entries.map((entry) => `[${entry.kind}](#${anchor(entry)})`).join(' ')} |`
     }),
+    '',
+    '## SQLSTATEs',
+    '',
+    'Programs that speak to PostgreSQL ([bi.md](bi.md)) get these instead of kinds. All others are XX000.',
+    '',
+    '| SQLSTATE | Kinds |',
+    '|---|---|',
+    ...[...new Set<string>(Object.values(sqlStates))].sort().map((state) => {
+      const kinds = Object.entries(sqlStates).flatMap(([kind, own]) => (own === state ? [kind] : []))
+      return `| ${state} | ${kinds.join(', ')} |`
+    }),
+    '',
+    `SqlUnknownName is ${sqlStates.SqlUnknownName} for a column and 42883 for a function. SqlValue is 22P02 for a text that cannot be read, 22003 for a number`,
+    'beyond its type, 22012 for a division by zero.',
     ...errorCatalogue.flatMap((entry) => ['', ...errorSection(entry)]),
   ])
 }

@@ -33,6 +33,9 @@ const table: Readonly<Record<string, Entry | Readonly<Record<string, Entry>>>> =
   'examples/README.md': readme,
   'docs/ARCHITECTURE.md': all(drawing, ' producers', 'socket', ' cli/'),
   'docs/backup.md': readme,
+  'docs/bi.md': {
+    ...all(run('docs/bi'), 'proofstream serve', 'psql', 'SELECT time_bucket', 'import psycopg', 'NOTICE:'),
+  },
   'docs/client.md': {
     'npm run packages': run('package/packages'),
     ...all(run('docs/client'), 'import', 'const { signer', 'for await', 'const policy'),

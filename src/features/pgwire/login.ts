@@ -1,5 +1,5 @@
-// The start of a connection: encryption, who is asking, and what the client is told of the session. The user name says how he
-// shows who he is, since that is asked before anything else is known of him.
+// The start of a connection: encryption, and the caller. The user name says how a client shows who it is, since the node asks
+// before it knows anything else of the client.
 
 import type { SecureContext } from 'node:tls'
 import { anonymousPrincipal, type Principal } from '../../node/access/scopes.ts'

@@ -1,5 +1,5 @@
 // Where the rows of a statement come signed: the address of the same question over HTTP, with its blocks pinned and its parameters
-// written in as constants. It is told after the rows, and to who asks for it.
+// written in as constants. A client gets it after the rows, and where it asks.
 
 import { signedAddress, signedPath } from '../../libraries/columnar/outputs/signed-rows.ts'
 import { PostgresFault } from '../../libraries/pgwire/report.ts'

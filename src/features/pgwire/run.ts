@@ -1,4 +1,4 @@
-// What each statement of a session does, and what its client is told: rows, a tag, or what a setting is.
+// What each statement of a session does, and what its client gets: rows, a tag, or a setting.
 
 import * as backend from '../../libraries/pgwire/backend.ts'
 import { PostgresFault } from '../../libraries/pgwire/report.ts'

@@ -19,7 +19,7 @@ export class PostgresFault extends Error {
 }
 
 /** What a caller may meet. Others are faults of the node. */
-const states: Readonly<Partial<Record<ErrorKind, string>>> = {
+export const sqlStates = {
   SqlSyntax: '42601',
   SqlUnknownName: '42703',
   SqlValue: '22000',
@@ -44,7 +44,7 @@ const states: Readonly<Partial<Record<ErrorKind, string>>> = {
   StoreUnavailable: '58030',
   CopyBehind: '58030',
   EngineUnavailable: '58000',
-}
+} as const satisfies Partial<Record<ErrorKind, string>>
 
 /** What an error says; `sql` is the text in which it has a position. An error that is none of the caller's says no more than that. */
 export function reportOf(error: unknown, sql = ''): ReportFields {
@@ -70,7 +70,7 @@ function stateOf({ kind, message }: NodeError): string {
   if (kind === 'SqlValue' && /division by zero/i.test(message)) return '22012'
   if (kind === 'SqlValue' && /out of range|overflow/i.test(message)) return '22003'
   if (kind === 'SqlValue' && /could not convert|conversion|invalid input/i.test(message)) return '22P02'
-  return states[kind] ?? 'XX000'
+  return kind in sqlStates ? sqlStates[kind as keyof typeof sqlStates] : 'XX000' // the line has looked
 }
 
 /** How many characters stand before a byte of the text as UTF-8. */
