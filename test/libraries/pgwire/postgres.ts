@@ -23,6 +23,7 @@ const owner = isRoot ? /^postgres:[^:]*:(\d+):(\d+)/m.exec(readFileSync('/etc/pa
 const canStart = binaries !== undefined && (!isRoot || (owner !== null && spawnSync('setpriv', ['-V']).status === 0))
 
 export const hasPostgres = canStart
+export const psqlPath = join(binaries ?? '', 'psql')
 if (!canStart) console.error('skipped: there is no PostgreSQL on this machine that tests could start')
 
 /** A server of its own, in UTC, on a socket in a directory that goes with it. */
@@ -30,7 +31,8 @@ export async function startPostgres(): Promise<Postgres> {
   const bin = binaries ?? ''
   const data = mkdtempSync('/tmp/pg-')
   if (owner !== null) chownSync(data, Number(owner[1]), Number(owner[2]))
-  const asOwner = owner === null ? [] : ['setpriv', `--reuid=${owner[1]}`, `--regid=${owner[2]}`, '--clear-groups']
+  const asOwner: readonly string[] =
+    owner === null ? [] : ['setpriv', `--reuid=${owner[1]}`, `--regid=${owner[2]}`, '--clear-groups']
   const [program = '', ...before] = [...asOwner, join(bin, 'initdb')]
   const places = ['-D', data, '-U', 'judge', '--auth=trust', '--no-sync', '--locale=C.UTF-8', '--encoding=UTF8']
   execFileSync(program, [...before, ...places], { cwd: data, stdio: 'pipe' })
@@ -40,8 +42,8 @@ export async function startPostgres(): Promise<Postgres> {
   const ended = once(child, 'exit')
   const psql = ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-h', data, '-U', 'judge', '-d', 'postgres', '-c']
   const run: Postgres['run'] = (sql, input = new Uint8Array(0)) =>
-    execFileSync(join(bin, 'psql'), [...psql, sql], { input, maxBuffer: 2 ** 30, stdio: ['pipe', 'pipe', 'pipe'] })
-  await until('PostgreSQL answers', () => spawnSync(join(bin, 'psql'), [...psql, 'select 1']).status === 0)
+    execFileSync(psqlPath, [...psql, sql], { input, maxBuffer: 2 ** 30, stdio: ['pipe', 'pipe', 'pipe'] })
+  await until('PostgreSQL answers', () => spawnSync(psqlPath, [...psql, 'select 1']).status === 0)
   return {
     run,
     messages: (sql, form) => messagesOf(join(data, '.s.PGSQL.5432'), sql, form),
