@@ -31,14 +31,15 @@ export async function startPostgres(): Promise<Postgres> {
   const bin = binaries ?? ''
   const data = mkdtempSync('/tmp/pg-')
   if (owner !== null) chownSync(data, Number(owner[1]), Number(owner[2]))
-  const asOwner: readonly string[] =
-    owner === null ? [] : ['setpriv', `--reuid=${owner[1]}`, `--regid=${owner[2]}`, '--clear-groups']
-  const [program = '', ...before] = [...asOwner, join(bin, 'initdb')]
+  const asOwner = (program: string, args: readonly string[]): [string, string[]] =>
+    owner === null
+      ? [program, [...args]]
+      : ['setpriv', [`--reuid=${owner[1]}`, `--regid=${owner[2]}`, '--clear-groups', program, ...args]]
   const places = ['-D', data, '-U', 'judge', '--auth=trust', '--no-sync', '--locale=C.UTF-8', '--encoding=UTF8']
-  execFileSync(program, [...before, ...places], { cwd: data, stdio: 'pipe' })
+  execFileSync(...asOwner(join(bin, 'initdb'), places), { cwd: data, stdio: 'pipe' })
   const settings = ['listen_addresses=', 'fsync=off', 'timezone=UTC'].flatMap((one) => ['-c', one])
-  const [server = '', ...rest] = [...asOwner, join(bin, 'postgres'), '-D', data, '-k', data, ...settings]
-  const child = spawn(server, rest, { cwd: data, stdio: 'ignore' })
+  const server = asOwner(join(bin, 'postgres'), ['-D', data, '-k', data, ...settings])
+  const child = spawn(...server, { cwd: data, stdio: 'ignore' })
   const ended = once(child, 'exit')
   const psql = ['-X', '-q', '-v', 'ON_ERROR_STOP=1', '-h', data, '-U', 'judge', '-d', 'postgres', '-c']
   const run: Postgres['run'] = (sql, input = new Uint8Array(0)) =>
