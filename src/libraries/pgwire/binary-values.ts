@@ -95,13 +95,13 @@ function numberWriter(column: Column, size: number, out: ByteBuffer): ValueWrite
 /** Days and microseconds from 1970 to 2000. */
 const epochDays = 10_957
 const epochMicros = 946_684_800_000_000
-/** From 4713-11-24 BC to 5874897-12-31, and to the end of 294276, as PostgreSQL counts. */
+/** From 4714-11-24 BC, day 0 of astronomers, to 5874897-12-31 and to the end of 294276; from 2000 on. */
 const [firstDay, endDay] = [-2_451_545, 2_145_031_949]
 const [firstMicro, endMicro] = [-211_813_488_000_000_000n, 9_223_371_331_200_000_000n]
 
 function dayOf(days: number): number {
   const day = days - epochDays
-  if (day < firstDay || day >= endDay) throw beyond('date', '4713 BC to 5874897 AD')
+  if (day < firstDay || day >= endDay) throw beyond('date', '4714-11-24 BC to 5874897-12-31')
   return day
 }
 
@@ -113,7 +113,7 @@ function timestampWriter(column: Column, out: ByteBuffer): ValueWriter {
     const micros = (count(row) ?? Number.NaN) * factor - epochMicros
     if (Number.isSafeInteger(micros)) return putInt64(out, micros)
     const exact = BigInt.asIntN(64, longs[row] ?? 0n) * BigInt(factor) - BigInt(epochMicros)
-    if (exact < firstMicro || exact >= endMicro) throw beyond('timestamp', '4713 BC to 294276 AD')
+    if (exact < firstMicro || exact >= endMicro) throw beyond('timestamp', '4714-11-24 BC to 294276-12-31')
     putLong(out, exact)
   }
 }

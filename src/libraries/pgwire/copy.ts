@@ -8,8 +8,8 @@ import { NodeError } from '../base/errors.ts'
 import { isPresent } from '../columnar/arrow/columns.ts'
 import type { FileColumn, FileFormat } from '../columnar/outputs/file-format.ts'
 import type { Column } from '../model/schema.ts'
+import { checkCount, fieldWriters, pgFacts, piecesOf, startBytes } from './fields.ts'
 import { putInt16, putInt32, setInt32 } from './integers.ts'
-import { checkCount, fieldWriters, pgFacts, piecesOf, startBytes } from './rows.ts'
 import { textWriter, type ValueWriter } from './text-values.ts'
 import { pgTypeOf } from './types.ts'
 
@@ -37,6 +37,7 @@ const signature = Uint8Array.of(...utf8('PGCOPY\n'), 0xff, ...utf8('\r\n\0'))
 export const pgCopyBinary: FileFormat = {
   ...pgFacts,
   name: 'PgCopyBinary',
+  module: import.meta.url,
   begin: (columns, { header }) => {
     if (header === true) throw new NodeError('InvalidRequest', 'COPY in binary form has no header with names.')
     checkCount(columns)
@@ -82,6 +83,7 @@ function linesFormat(name: string, styleFor: (columns: readonly FileColumn[]) =>
   return {
     ...pgFacts,
     name,
+    module: import.meta.url,
     begin: (columns, { header }) => {
       const style = styleFor(columns)
       const out = beginMessage(new ByteBuffer(startBytes))

@@ -2,6 +2,7 @@
 // as many digits on as the type always holds.
 // Source: PostgreSQL, d2s.c, f2s.c (to_chars) and ryu_common.h (STRICTLY_SHORTEST is 0)
 
+import { AssertionFailed } from '../base/assert.ts'
 import type { ByteBuffer } from '../base/byte-buffer.ts'
 
 const [minus, point] = [0x2d, 0x2e]
@@ -22,9 +23,9 @@ export function writeFloat8(out: ByteBuffer, value: number): void {
 export function writeFloat4(out: ByteBuffer, value: number): void {
   if (writeShort(out, value, true) || writeOther(out, value)) return
   const text = shortest32(value)
-  const magnitude = Math.abs(value)
-  // The number of these few digits has no others.
-  out.ascii(magnitude >= leastPlain && magnitude < endPlain32 ? String(Number(text)) : withExponent(text))
+  // The number that the digits say, which the float is not quite: 1e-4 is a little more than its float.
+  const said = Math.abs(Number(text))
+  out.ascii(said >= leastPlain && said < endPlain32 ? String(Number(text)) : withExponent(text))
 }
 
 /** Zeros and what is no number; false for all others. */
@@ -75,12 +76,28 @@ function shortest64(value: number): string {
   return text
 }
 
+/** A float tells six digits, and those below this one fewer. */
+const leastNormal32 = 2 ** -126
+/** No float of 32 bits is so near to the middle between two decimals of few digits without being there. */
+const exactPlaces = 30
+
 function shortest32(value: number): string {
-  for (let places = 0; places < 8; places++) {
-    const text = value.toExponential(places)
-    if (Math.fround(Number(text)) === value && !isMidpoint(text, 24)) return text
+  const magnitude = Math.abs(value)
+  const [mantissa = '', exponent = ''] = magnitude.toExponential(exactPlaces).split('e')
+  const digits = mantissa.replace('.', '')
+  for (let places = magnitude < leastNormal32 ? 0 : 5; places <= 8; places++) {
+    const whole = Number(digits.slice(0, places + 1))
+    const rest = digits.slice(places + 1)
+    const half = '5'.padEnd(rest.length, '0')
+    const nearest = rest > half || (rest === half && whole % 2 === 1) ? whole + 1 : whole
+    // Below a power of two neighbours are nearer than above it: the decimal above can be the only one that is near enough.
+    for (const one of [nearest, whole + 1]) {
+      const said = Number(`${one}e${Number(exponent) - places}`)
+      const text = said.toExponential()
+      if (Math.fround(said) === magnitude && !isMidpoint(text, 24)) return value < 0 ? `-${text}` : text
+    }
   }
-  return value.toExponential(8)
+  throw new AssertionFailed('nine digits tell every float of 32 bits')
 }
 
 function placesOf(text: string): number {

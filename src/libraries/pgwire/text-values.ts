@@ -36,7 +36,9 @@ export function textWriter(column: Column, facts: FileColumn, out: ByteBuffer): 
     }
     case 'date': {
       const days = typedView(Int32Array, values)
-      return (row) => writeDay(out, days[row] ?? 0, undefined)
+      return (row) => {
+        if (writeDay(out, days[row] ?? 0) === 'before Christ') out.ascii(eraText)
+      }
     }
     case 'interval': {
       const text = textsOf(column)
@@ -123,11 +125,11 @@ function timestampWriter(column: Column, unit: TimeUnit, hasZone: boolean, out: 
   const count = countsOf(column)
   const longs = longsOf(column)
   const write = (days: number, inDay: number): void => {
-    writeDay(out, days, () => {
-      out.byte(0x20)
-      writeTime(out, inDay, units)
-      if (hasZone) out.ascii('+00')
-    })
+    const era = writeDay(out, days)
+    out.byte(0x20)
+    writeTime(out, inDay, units)
+    if (hasZone) out.ascii('+00')
+    if (era === 'before Christ') out.ascii(eraText)
   }
   return (row) => {
     const exact = count(row)
@@ -142,17 +144,19 @@ function timestampWriter(column: Column, unit: TimeUnit, hasZone: boolean, out: 
   }
 }
 
-/** A day and what follows it; the era comes last. The year before 1 is 1 BC. */
-function writeDay(out: ByteBuffer, days: number, rest: (() => void) | undefined): void {
+const eraText = ' BC'
+
+/** Writes a day without its era, which stands at the end of a timestamp. The year before 1 is 1 BC. */
+function writeDay(out: ByteBuffer, days: number): 'of our time' | 'before Christ' {
   const text = nearbyDateText(days)
-  const isBefore = text.startsWith('-') || text.startsWith('0000-')
-  if (isBefore) {
+  if (text.startsWith('-') || text.startsWith('0000-')) {
     const at = text.indexOf('-', 1)
     out.ascii(String(1 - Number(text.slice(0, at))).padStart(4, '0'))
     out.ascii(text.slice(at))
-  } else out.ascii(text.startsWith('+') ? text.slice(1) : text)
-  rest?.()
-  if (isBefore) out.ascii(' BC')
+    return 'before Christ'
+  }
+  out.ascii(text.startsWith('+') ? text.slice(1) : text)
+  return 'of our time'
 }
 
 /** `21:50:00.12` of so many units of a second; zeros at the end of the fraction are left out. */
