@@ -11,6 +11,8 @@ import { type ClientMessage, MessageCutter, type StartMessage } from '../../libr
 /** What a client may send ahead of its answers. */
 const aheadBytes = 256 * 1024
 const windowMs = 30_000
+/** The first byte of a record of a TLS handshake (RFC 8446 §5.1). */
+const tlsHandshake = 0x16
 /** Answers are gathered up to so many bytes. */
 const gatheredBytes = 64 * 1024
 
@@ -73,17 +75,28 @@ export class Wire {
     return this.#next(() => this.#cutter.next())
   }
 
-  /** Goes on in TLS. Bytes that came in the clear before it are a fault: somebody may have put them there. */
-  async secure(context: SecureContext): Promise<boolean> {
-    if (this.#cutter.heldBytes > 0) return false
+  /** Whether the client begins with TLS unasked; waits for its first byte. */
+  async beginsInTls(): Promise<boolean> {
+    return (await this.#next(() => this.#cutter.first)) === tlsHandshake
+  }
+
+  /**
+   * Goes on in TLS; false where that fails. Bytes that came in the clear before it are a fault: somebody may have put them there.
+   * A client that begins so unasked says by ALPN which protocol it means.
+   */
+  async secure(context: SecureContext, how: 'asked' | 'unasked'): Promise<boolean> {
     const plain = this.#socket
+    const held = this.#cutter.giveBack()
+    if (held.length > 0 && how === 'asked') return false
+    plain.pause()
     plain.removeAllListeners('data').removeAllListeners('end').removeAllListeners('close')
+    if (held.length > 0) plain.unshift(held)
     const secure = new TLSSocket(plain, { isServer: true, secureContext: context, ALPNProtocols: ['postgresql'] })
     secure.on('error', () => secure.destroy())
     this.#socket = secure
     this.#listen(secure)
     await once(secure, 'secure', { signal: this.signal }).catch(() => undefined)
-    return !this.signal.aborted
+    return !this.signal.aborted && (how === 'asked' || secure.alpnProtocol === 'postgresql')
   }
 
   /** Puts answers behind those that wait. */

@@ -28,12 +28,12 @@ export function askSasl(mechanisms: readonly string[]): Uint8Array {
   return authentication(10, concatBytes([...mechanisms.map(text), Uint8Array.of(0)]))
 }
 
-export function saslGoesOn(answer: string): Uint8Array {
-  return authentication(11, utf8(answer))
+export function saslGoesOn(answer: Uint8Array): Uint8Array {
+  return authentication(11, answer)
 }
 
-export function saslEnds(answer: string): Uint8Array {
-  return authentication(12, utf8(answer))
+export function saslEnds(answer: Uint8Array): Uint8Array {
+  return authentication(12, answer)
 }
 
 export function parameterStatus(name: string, value: string): Uint8Array {

@@ -72,6 +72,17 @@ export class MessageCutter {
     return body && decode(body.type, body.rest)
   }
 
+  /** The first byte that waits here. */
+  get first(): number | undefined {
+    return this.#chunks.find(({ length }) => length > 0)?.[0]
+  }
+
+  /** Gives all bytes that wait here back. */
+  giveBack(): Uint8Array {
+    this.#bytes = 0
+    return concatBytes(this.#chunks.splice(0))
+  }
+
   /** Bytes that wait here. */
   get heldBytes(): number {
     return this.#bytes

@@ -14,6 +14,7 @@ import {
   encodeTokenRecord,
   isTokenText,
   makeTokenText,
+  scramOf,
   tokenHash,
   type TokenRecord,
   type TokenRequest,
@@ -34,8 +35,8 @@ export interface TokenRegistryOptions {
   readonly anonymousRead: boolean
 }
 
-/** A record without its hash: what may be shown. */
-export type ShownToken = Omit<TokenRecord, 'hash'>
+/** A record without what is secret: what may be shown. */
+export type ShownToken = Omit<TokenRecord, 'hash' | 'scram'>
 
 export class TokenRegistry {
   private readonly options: TokenRegistryOptions
@@ -70,6 +71,7 @@ export class TokenRegistry {
       createdAt: timeText(nowMs),
       lastFour: token.slice(-4),
       hash,
+      scram: scramOf(token),
     }
     const outcome = await this.options.store.put(tokenKey(made.id), encodeTokenRecord(made))
     const record = outcome === 'stored' ? made : await this.readRecord(made.id)
@@ -120,18 +122,27 @@ export class TokenRegistry {
     if (!this.byHash.has(hash)) await this.readIfOlderThan(rereadForUnknownAfterMs)
     const record = this.byHash.get(hash)
     if (record === undefined) throw unauthenticated('The token is unknown or revoked.')
-    if (record.expiresAt !== undefined && Date.parse(record.expiresAt) <= this.options.clock.nowMs()) {
-      throw unauthenticated('The token has expired.')
-    }
-    const principal = {
-      tokenId: record.id,
-      scopes: new Set(record.scopes),
-      ...defined({ datasets: record.datasets }),
-      anonymousRead: this.options.anonymousRead,
-    }
+    const principal = this.principalOf(record)
     const expiresMs = record.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(record.expiresAt)
     this.principals.set(text, { principal, expiresMs })
     return principal
+  }
+
+  /** The holder of the token with this id, and what its record keeps for SCRAM. Throws as `authenticate`. */
+  async holder(id: string): Promise<{ readonly principal: Principal; readonly scram: TokenRecord['scram'] }> {
+    await this.readIfOlderThan(rereadAfterMs)
+    if (!this.byId.has(id)) await this.readIfOlderThan(rereadForUnknownAfterMs)
+    const record = this.byId.get(id)
+    if (record === undefined) throw unauthenticated('The token is unknown or revoked.')
+    return { principal: this.principalOf(record), scram: record.scram }
+  }
+
+  private principalOf({ id, scopes, datasets, expiresAt }: TokenRecord): Principal {
+    if (expiresAt !== undefined && Date.parse(expiresAt) <= this.options.clock.nowMs()) {
+      throw unauthenticated('The token has expired.')
+    }
+    const { anonymousRead } = this.options
+    return { tokenId: id, scopes: new Set(scopes), ...defined({ datasets }), anonymousRead }
   }
 
   /** The holder of this token, if that has been found out since the last reading and no new one is due. */
@@ -205,7 +216,7 @@ export class TokenRegistry {
 }
 
 function shown(record: TokenRecord): ShownToken {
-  const { hash: _hash, ...rest } = record
+  const { hash: _hash, scram: _scram, ...rest } = record
   return rest
 }
 
