@@ -3,13 +3,14 @@
 
 import type { Catalogue, CatalogueColumn } from './numbered.ts'
 import { ownerRole, relationOid } from './numbered.ts'
-import { catalogSchema, informationSchema, pgRows } from './pg-rows.ts'
+import { catalogSchema, informationSchema } from './pg-rows.ts'
 import { relations, type Row } from './relations.ts'
 import { type PgType, pgTypes, typesByOid } from './types.ts'
 
 type Rows = (of: Catalogue) => Iterable<Row>
 
-const informationRows: Readonly<Record<string, Rows>> = {
+/** Relations with rows. */
+export const informationRows: Readonly<Record<string, Rows>> = {
   character_sets: ({ database }) => [
     {
       character_set_name: 'UTF8',
@@ -57,11 +58,6 @@ const informationRows: Readonly<Record<string, Rows>> = {
     },
   ],
   own_names: ownNames,
-}
-
-/** The rows of a relation of `relations`; none where there is nothing of its kind here. */
-export function rowsOf(relation: string, catalogue: Catalogue): Iterable<Row> {
-  return (pgRows[relation] ?? informationRows[relation])?.(catalogue) ?? []
 }
 
 function schemaRow(catalog: string, name: string, owner: string): Row {

@@ -77,11 +77,3 @@ function columnsOf(written: string): Column[] {
 function engineType(type: string): string {
   return type.startsWith('_') ? `${engineType(type.slice(1))}[]` : must(engineTypes[type], 'each type has one here')
 }
-
-/** The row as the cells of a relation, in the order of its columns: texts of what the engine casts. */
-export function cellsOf({ columns }: Relation, row: Row): (string | null)[] {
-  return columns.map(({ name }) => {
-    const cell = row[name] ?? null
-    return cell === null || typeof cell === 'string' ? cell : Array.isArray(cell) ? JSON.stringify(cell) : String(cell)
-  })
-}

@@ -6,7 +6,8 @@ import { NodeError } from '../../base/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../../base/json/value.ts'
 import { foldAscii } from '../../model/names.ts'
 import { lexSql } from '../../sql/lexer.ts'
-import { listingSchema } from '../../sql/statement.ts'
+import { type QuotedSql, quoteOffsetWord } from '../../sql/offset-word.ts'
+import { type ListingNames, listingSchema } from '../../sql/statement.ts'
 import {
   child,
   functionName,
@@ -19,8 +20,12 @@ import {
   tableParts,
   text,
 } from '../../sql/tree.ts'
+import { columnName, typeWord } from './column-names.ts'
 import { functionReads } from './functions.ts'
 import { relations } from './relations.ts'
+
+/** What a statement that was rewritten may ask. */
+export const postgresListings: ListingNames = { schema: listingSchema, relations, functions: functionReads }
 
 /** Functions that other statements may use too: alone they make none about the catalogue. */
 const plainFunctions = new Set(['array_lower', 'array_upper', 'quote_ident'])
@@ -57,6 +62,16 @@ export function withPlainOperators(sql: string): string {
   return written
 }
 
+/** A statement about the catalogue in words of the engine; undefined for all others. Throws as `parse` and `rewritten`. */
+export async function askingCatalogue(
+  text: string,
+  parse: (sql: QuotedSql) => Promise<JsonObject>,
+): Promise<{ readonly sql: QuotedSql; readonly node: JsonObject } | undefined> {
+  const sql = quoteOffsetWord(withPlainOperators(text))
+  const node = rewritten(await parse(sql))
+  return node && { sql, node }
+}
+
 /** The statement in words of the engine; undefined where it says nothing of the catalogue. Throws NodeError `QueryNotAllowed`. */
 export function rewritten(top: JsonObject): JsonObject | undefined {
   const ctes = cteNames(top)
@@ -64,8 +79,7 @@ export function rewritten(top: JsonObject): JsonObject | undefined {
   const readsOthers = holds(top, (node) => text(node, 'type') === 'BASE_TABLE' && relationOf(node, ctes) === undefined)
   const hasWords = !readsOthers && holds(top, (node) => wordOf(node) !== undefined)
   if (!isAbout && !hasWords) return undefined
-  const written = rewriteNode(top, { ctes, readsOthers })
-  return written
+  return rewriteNode(top, { ctes, readsOthers, shown: new Set(answering(top)) })
 }
 
 interface Context {
@@ -73,6 +87,13 @@ interface Context {
   readonly ctes: ReadonlySet<string>
   /** It reads more than the catalogue: bare words may be columns. */
   readonly readsOthers: boolean
+  /** The SELECTs whose rows are the answer: their columns show names of things. */
+  readonly shown: ReadonlySet<JsonObject>
+}
+
+function answering(query: JsonObject): JsonObject[] {
+  const sides = ['left', 'right'].flatMap((side) => child(query, side) ?? [])
+  return text(query, 'type') === 'SET_OPERATION_NODE' ? sides.flatMap(answering) : [query]
 }
 
 function cteNames(top: JsonObject): Set<string> {
@@ -116,11 +137,6 @@ function wordOf(node: JsonObject): string | undefined {
   return callWords.has(foldAscii(name)) ? foldAscii(name) : undefined
 }
 
-/** The name of a type that is not the engine's own. */
-function typeWord(type: JsonObject | undefined): string {
-  return text(type, 'id') === 'UNBOUND' ? foldAscii(text(child(type, 'type_info'), 'name')) : ''
-}
-
 function rewrite(value: JsonValue, context: Context): JsonValue {
   if (Array.isArray(value)) return value.map((item) => rewrite(item, context))
   return value instanceof Map ? rewriteNode(value, context) : value
@@ -131,7 +147,7 @@ function rewriteNode(node: JsonObject, context: Context): JsonObject {
   if (relation !== undefined) return tableOf(node, relation)
   const naming = isClass(node, 'CAST') ? namingTypes.get(typeWord(child(node, 'cast_type'))) : undefined
   const inner = new Map([...node].map(([name, member]) => [name, rewrite(member, context)] as const))
-  if (text(node, 'type') === 'SELECT_NODE') return namedSelect(node, inner)
+  if (text(node, 'type') === 'SELECT_NODE') return namedSelect(node, inner, context)
   if (naming !== undefined) return numberOf(inner, naming)
   if (isClass(node, 'CAST')) return castOf(node, inner)
   if (isClass(node, 'FUNCTION') || isClass(node, 'WINDOW')) return callOf(inner)
@@ -193,11 +209,11 @@ function plainType(type: JsonObject | undefined): JsonObject | null {
 
 /** `'{a,b}'::text[]`, as the engine writes lists. Throws for what has quotes in it. */
 function withArrayText(cast: JsonObject): JsonObject {
-  const operand = child(cast, 'child')
-  const value = child(operand, 'value')
+  const operand = cast.get('child')
+  const value = isClass(operand, 'CONSTANT') ? child(operand, 'value') : undefined
   const written = text(value, 'value')
-  const isList = text(child(cast, 'cast_type'), 'id') === 'LIST' && isClass(operand, 'CONSTANT')
-  if (!isList || value === undefined || !/^\{.*\}$/s.test(written)) return cast
+  const isList = text(child(cast, 'cast_type'), 'id') === 'LIST'
+  if (!isList || value === undefined || !isClass(operand, 'CONSTANT') || !/^\{.*\}$/s.test(written)) return cast
   if (/["\\{}]/.test(written.slice(1, -1))) throw refused('an array as text with quotes or arrays in it')
   const constant = new Map(operand).set('value', new Map(value).set('value', `[${written.slice(1, -1)}]`))
   return new Map(cast).set('child', constant)
@@ -267,69 +283,17 @@ function columnOf(column: JsonObject, { readsOthers }: Context): JsonObject {
 }
 
 /** Columns get the names that PostgreSQL gives them, and those that name things show the name. */
-function namedSelect(before: JsonObject, select: JsonObject): JsonObject {
+function namedSelect(before: JsonObject, select: JsonObject, { shown: answers }: Context): JsonObject {
   const originals = list(before, 'select_list')
   const columns = list(select, 'select_list').map((column, index) => {
     const original = originals[index]
     if (!(column instanceof Map && original instanceof Map) || isClass(original, 'STAR')) return column
-    const kind = isClass(original, 'CAST') ? namingTypes.get(typeWord(child(original, 'cast_type'))) : undefined
+    const isShown = answers.has(before) && isClass(original, 'CAST')
+    const kind = isShown ? namingTypes.get(typeWord(child(original, 'cast_type'))) : undefined
     const shown = kind === undefined ? column : ownCall(`name_of_${kind}`, [new Map(column).set('alias', '')], column)
     return new Map(shown).set('alias', text(original, 'alias') || columnName(original) || '?column?')
   })
   return new Map(select).set('select_list', columns)
-}
-
-/** As FigureColname of PostgreSQL; undefined where it has no name for a column. */
-function columnName(node: JsonObject): string | undefined {
-  const last = list(node, 'column_names').at(-1)
-  if (typeof last === 'string') return last
-  if (isClass(node, 'CAST')) {
-    const operand = child(node, 'child')
-    return (operand && columnName(operand)) ?? typeName(child(node, 'cast_type'))
-  }
-  if (isClass(node, 'COLLATE')) return columnName(child(node, 'child') ?? new Map())
-  if (isClass(node, 'FUNCTION') || isClass(node, 'WINDOW')) {
-    const name = functionName(node)
-    return node.get('is_operator') === true || name === 'regexp_full_match' ? undefined : name
-  }
-  if (isClass(node, 'CASE')) return elseName(node) ?? 'case'
-  if (isClass(node, 'SUBQUERY')) return subqueryName(node)
-  if (!isClass(node, 'OPERATOR')) return undefined
-  return operatorName(node)
-}
-
-function elseName(node: JsonObject): string | undefined {
-  const other = child(node, 'else_expr')
-  return other && columnName(other)
-}
-
-function subqueryName(node: JsonObject): string | undefined {
-  const type = text(node, 'subquery_type')
-  if (type === 'EXISTS') return 'exists'
-  const [first] = objects(child(child(node, 'subquery'), 'node'), 'select_list')
-  return type === 'SCALAR' && first ? text(first, 'alias') || columnName(first) : undefined
-}
-
-function operatorName(node: JsonObject): string | undefined {
-  const [first, second] = objects(node, 'children')
-  if (text(node, 'type') === 'OPERATOR_COALESCE') return 'coalesce'
-  if (text(node, 'type') === 'ARRAY_CONSTRUCTOR') return 'array'
-  if (text(node, 'type') === 'STRUCT_EXTRACT') return text(child(second, 'value'), 'value') || undefined
-  return text(node, 'type') === 'ARRAY_EXTRACT' && first ? columnName(first) : undefined
-}
-
-const typeNames: Readonly<Record<string, string>> = {
-  BIGINT: 'int8',
-  BOOLEAN: 'bool',
-  DOUBLE: 'float8',
-  FLOAT: 'float4',
-  INTEGER: 'int4',
-  SMALLINT: 'int2',
-  VARCHAR: 'text',
-}
-
-function typeName(type: JsonObject | undefined): string | undefined {
-  return typeWord(type) || typeNames[text(type, 'id')]
 }
 
 function ownCall(name: string, operands: readonly JsonValue[], at: JsonObject): JsonObject {
