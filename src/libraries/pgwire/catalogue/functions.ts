@@ -93,6 +93,7 @@ const bodies: Readonly<Record<string, readonly string[]>> = {
   inet_client_port: nothing,
   inet_server_addr: nothing,
   inet_server_port: nothing,
+  list_text: [`(p1) AS CASE WHEN p1[1] = '{' THEN '[' || p1[2:-2] || ']' ELSE p1 END`],
   name_of_class: [`(p1) AS ${nameOf('class')}`],
   name_of_proc: [`(p1) AS ${nameOf('proc')}`],
   name_of_role: [`(p1) AS ${nameOf('role')}`],
@@ -107,6 +108,8 @@ const bodies: Readonly<Record<string, readonly string[]>> = {
   pg_backend_pid: [`() AS ${connected('process_id')}`],
   pg_collation_is_visible: isThere,
   pg_database_size: unknownSize,
+  pg_char_to_encoding: [`(p1) AS CASE WHEN upper(p1) = 'UTF8' THEN 6 WHEN upper(p1) = 'SQL_ASCII' THEN 0 ELSE -1 END`],
+  pg_conversion_is_visible: isThere,
   pg_encoding_to_char: [`(p1) AS CASE p1 WHEN 6 THEN 'UTF8' WHEN 0 THEN 'SQL_ASCII' ELSE '' END`],
   pg_function_is_visible: isThere,
   pg_get_constraintdef: noTextOf(1, 2),
@@ -136,6 +139,7 @@ const bodies: Readonly<Record<string, readonly string[]>> = {
   pg_table_size: unknownSize,
   pg_tablespace_location: [`(p1) AS ''`],
   pg_total_relation_size: unknownSize,
+  pg_ts_config_is_visible: isThere,
   pg_type_is_visible: isThere,
   quote_ident: [
     `(p1) AS CASE WHEN regexp_full_match(p1, '[a-z_][a-z0-9_]*') AND ` +

@@ -62,7 +62,7 @@ export const pgRows: Readonly<Record<string, Rows>> = {
       oid,
     })),
   pg_settings: ({ connection }) =>
-    Object.entries(connection.settings).map(([name, setting]) => ({
+    Object.entries({ ...fixedSettings, ...connection.settings }).map(([name, setting]) => ({
       name,
       setting,
       category: 'Client Connection Defaults',
@@ -108,6 +108,16 @@ export const pgRows: Readonly<Record<string, Rows>> = {
       passwd: '********',
     },
   ],
+}
+
+/** What the catalogue itself is like. */
+const fixedSettings = {
+  block_size: '8192',
+  default_table_access_method: 'heap',
+  default_tablespace: '',
+  jit: 'off',
+  max_identifier_length: '255',
+  max_index_keys: '32',
 }
 
 function roleOf(roles: Catalogue['roles'], name: string): number {

@@ -5,7 +5,6 @@
 import { NodeError } from '../../base/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../../base/json/value.ts'
 import { foldAscii } from '../../model/names.ts'
-import { lexSql } from '../../sql/lexer.ts'
 import { type QuotedSql, quoteOffsetWord } from '../../sql/offset-word.ts'
 import { type ListingNames, listingSchema } from '../../sql/statement.ts'
 import {
@@ -23,6 +22,7 @@ import {
 import { columnName, typeWord } from './column-names.ts'
 import { functionReads } from './functions.ts'
 import { relations } from './relations.ts'
+import { withPlainWords } from './plain-words.ts'
 
 /** What a statement that was rewritten may ask. */
 export const postgresListings: ListingNames = { schema: listingSchema, relations, functions: functionReads }
@@ -40,34 +40,25 @@ const namingTypes: ReadonlyMap<string, string> = new Map([
   ['regnamespace', 'schema'],
   ['regrole', 'role'],
 ])
+/** Functions of a FROM clause that make one column. */
+const oneColumn = new Set(['generate_series', 'generate_subscripts', 'unnest'])
+/** Functions that the engine has under another name. */
+const otherNames: ReadonlyMap<string, string> = new Map([
+  ['btrim', 'trim'],
+  ['json_agg', 'json_group_array'],
+  ['json_build_object', 'json_object'],
+  ['jsonb_agg', 'json_group_array'],
+  ['jsonb_build_object', 'json_object'],
+])
 const textTypes = new Set(['name', 'cstring', 'character_data', 'sql_identifier', 'yes_or_no', 'aclitem', 'inet'])
 const numberTypes = new Set(['oid', 'xid', 'cid', 'cardinal_number'])
-
-/**
- * The text with operators as the engine's parser takes them: it forgets which one `OPERATOR(pg_catalog.~)` is. Blanks stand in
- * the place of what is left out, so places stay.
- */
-export function withPlainOperators(sql: string): string {
-  if (!/operator\s*\(/i.test(sql)) return sql
-  const tokens = lexSql(sql)
-  let written = sql
-  for (const [at, token] of tokens.entries()) {
-    const [open, schema, dot, operator, close] = tokens.slice(at + 1, at + 6)
-    const isOne = token.kind === 'word' && token.text === 'operator' && schema?.text === 'pg_catalog'
-    if (!isOne || open?.text !== '(' || dot?.text !== '.' || operator?.kind !== 'symbol' || close?.text !== ')')
-      continue
-    const before = written.slice(0, token.start) + ' '.repeat(operator.start - token.start)
-    written = `${before}${operator.text}${' '.repeat(close.end - operator.end)}${written.slice(close.end)}`
-  }
-  return written
-}
 
 /** A statement about the catalogue in words of the engine; undefined for all others. Throws as `parse` and `rewritten`. */
 export async function askingCatalogue(
   text: string,
   parse: (sql: QuotedSql) => Promise<JsonObject>,
 ): Promise<{ readonly sql: QuotedSql; readonly node: JsonObject } | undefined> {
-  const sql = quoteOffsetWord(withPlainOperators(text))
+  const sql = quoteOffsetWord(withPlainWords(text))
   const node = rewritten(await parse(sql))
   return node && { sql, node }
 }
@@ -147,6 +138,7 @@ function rewriteNode(node: JsonObject, context: Context): JsonObject {
   if (relation !== undefined) return tableOf(node, relation)
   const naming = isClass(node, 'CAST') ? namingTypes.get(typeWord(child(node, 'cast_type'))) : undefined
   const inner = new Map([...node].map(([name, member]) => [name, rewrite(member, context)] as const))
+  if (text(node, 'type') === 'TABLE_FUNCTION') return namedColumn(inner)
   if (text(node, 'type') === 'SELECT_NODE') return namedSelect(node, inner, context)
   if (naming !== undefined) return numberOf(inner, naming)
   if (isClass(node, 'CAST')) return castOf(node, inner)
@@ -171,6 +163,15 @@ function tableOf(node: JsonObject, relation: string): JsonObject {
     catalog_name: '',
     at_clause: null,
   })
+}
+
+/** `generate_series(1, 3) AS s` has a column of that name too. */
+function namedColumn(table: JsonObject): JsonObject {
+  const alias = text(table, 'alias')
+  const isBare =
+    list(table, 'column_name_alias').length === 0 && text(table, 'with_ordinality') === 'WITHOUT_ORDINALITY'
+  const makesOne = oneColumn.has(functionName(child(table, 'function')))
+  return alias !== '' && isBare && makesOne ? new Map(table).set('column_name_alias', [alias]) : table
 }
 
 /** `x::regclass`: the number of what is named. */
@@ -209,7 +210,10 @@ function plainType(type: JsonObject | undefined): JsonObject | null {
 
 /** `'{a,b}'::text[]`, as the engine writes lists. Throws for what has quotes in it. */
 function withArrayText(cast: JsonObject): JsonObject {
-  const operand = cast.get('child')
+  const operand = cast.get('child') ?? null
+  if (isClass(operand, 'PARAMETER') && text(child(cast, 'cast_type'), 'id') === 'LIST') {
+    return new Map(cast).set('child', ownCall('list_text', [operand], operand))
+  }
   const value = isClass(operand, 'CONSTANT') ? child(operand, 'value') : undefined
   const written = text(value, 'value')
   const isList = text(child(cast, 'cast_type'), 'id') === 'LIST'
@@ -232,7 +236,9 @@ function callOf(call: JsonObject): JsonObject {
   }
   if (name === 'format') throw refused('format() of PostgreSQL')
   if (isClass(call, 'FUNCTION') && functionReads.has(name)) return ownCall(name, operands, call)
-  return foldAscii(text(call, 'schema')) === 'pg_catalog' ? new Map(call).set('schema', '') : call
+  const plain = foldAscii(text(call, 'schema')) === 'pg_catalog' ? new Map(call).set('schema', '') : call
+  const other = otherNames.get(name)
+  return other === undefined ? plain : new Map(plain).set('function_name', other)
 }
 
 function isPlainCollation(name: string): boolean {
@@ -257,7 +263,7 @@ function anyOf(subquery: JsonObject): JsonObject {
 
 /** `ANY ('{a,b}')` takes a list as text. */
 function listOf(items: JsonValue): JsonValue {
-  if (!isClass(items, 'CONSTANT')) return items
+  if (!isClass(items, 'CONSTANT') && !isClass(items, 'PARAMETER')) return items
   const type = nodeOf({
     id: 'LIST',
     type_info: nodeOf({
