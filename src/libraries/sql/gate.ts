@@ -4,7 +4,7 @@
 
 import { similarNames } from '../base/compare.ts'
 import { NodeError, type TextPosition } from '../base/errors.ts'
-import { JsonNumber, type JsonObject, type JsonValue } from '../base/json/value.ts'
+import type { JsonObject, JsonValue } from '../base/json/value.ts'
 import { foldAscii } from '../model/names.ts'
 import { faultOf } from './faults.ts'
 import {
@@ -21,9 +21,9 @@ import {
   spatialFunctions,
   volatileFunctions,
 } from './functions.ts'
-import { type Construct, type ListingName, listingNames, listingSchema, type TableName } from './statement.ts'
+import { commonListings, type Construct, type ListingNames, listingSchema, type TableName } from './statement.ts'
 import { isPlainStructure, jsonDepth, recursiveJsonFunctions, structuredJsonFunctions } from './printable.ts'
-import { families, type Rule, shapes } from './tree-grammar.ts'
+import { families, permits, type Rule, shapes } from './tree-grammar.ts'
 import { child, functionName, isClass, list, location, present, tableParts, text } from './tree.ts'
 import { missingKeys } from './windows.ts'
 
@@ -39,8 +39,12 @@ export interface GateResult {
   readonly aliases: ReadonlySet<string>
   /** What is answered from the catalog: DESCRIBE, SUMMARIZE, information_schema. */
   readonly catalogue: Construct | undefined
-  /** Tables of information_schema, each once. */
-  readonly listings: readonly ListingName[]
+  /** Relations of the catalog, each once, with those that its functions read. */
+  readonly listings: readonly string[]
+  /** Functions that ask the catalog, each once. */
+  readonly functions: readonly string[]
+  /** What it might have asked. */
+  readonly names: ListingNames
   /** Names of parameters, ASCII lower case, each once. */
   readonly parameters: readonly string[]
 }
@@ -84,9 +88,9 @@ const engineSchemas = new Set([listingSchema, 'information_schema', 'main', 'mem
 export function gateStatement(
   node: JsonObject,
   locate: Locate = () => undefined,
-  listingsIn: 'information_schema' | typeof listingSchema = 'information_schema',
+  names: ListingNames = commonListings,
 ): GateResult {
-  const gate = new Gate(locate, listingsIn)
+  const gate = new Gate(locate, names)
   gate.visit('query', node, new Set(), 0)
   demandFewKeys(node)
   return gate.result()
@@ -105,8 +109,9 @@ class Gate {
   readonly #sessionNames: Construct[] = []
   readonly #aliases = new Set<string>()
   readonly #parameters = new Set<string>()
-  readonly #listings = new Set<ListingName>()
-  readonly #listingsIn: string
+  readonly #listings = new Set<string>()
+  readonly #functions = new Set<string>()
+  readonly #names: ListingNames
   #catalogue: Sighting | undefined
   #volatile: Sighting | undefined
   #machineDependent: Sighting | undefined
@@ -115,9 +120,9 @@ class Gate {
   /** Location of the closest ancestor that has one. */
   #near: number | undefined
 
-  constructor(locate: Locate, listingsIn: string) {
+  constructor(locate: Locate, names: ListingNames) {
     this.#locate = locate
-    this.#listingsIn = listingsIn
+    this.#names = names
   }
 
   result(): GateResult {
@@ -129,6 +134,8 @@ class Gate {
       aliases: this.#aliases,
       catalogue: this.#constructOf(this.#catalogue),
       listings: [...this.#listings],
+      functions: [...this.#functions],
+      names: this.#names,
       parameters: [...this.#parameters],
     }
   }
@@ -142,7 +149,7 @@ class Gate {
     this.#near = location(value) ?? outer
     const tag = families.get(of)
     const kind = tag === undefined ? of : `${of} ${text(value, tag)}`
-    const shape = shapes.get(kind) ?? this.#denyKind(kind)
+    const shape = shapes.get(kind) ?? this.#deny(kind)
     this.#noteAliases(value)
     this.#judge(kind, value, scope)
     const scopes = tag === 'type' && of === 'query' ? this.#queryScopes(value, scope, depth + 1) : undefined
@@ -165,7 +172,7 @@ class Gate {
       for (const item of value) this.#check(rule.of, item, at)
       return
     }
-    if (!holds(rule, value)) this.#denyMember(value, at, rule.is === 'one' ? rule.construct : undefined)
+    if (!permits(rule, value)) this.#denyMember(value, at, rule.is === 'one' ? rule.construct : undefined)
   }
 
   /** Looks at what the grammar cannot say: names of tables, functions and columns, and what has no proof. */
@@ -232,19 +239,32 @@ class Gate {
 
   /** Notes `information_schema.tables` and its like. */
   #isListing([schema = '', name = '', ...more]: readonly string[]): boolean {
-    const listing = listingNames.find((one) => one === foldAscii(name))
-    if (listing === undefined || more.length > 0 || foldAscii(schema) !== this.#listingsIn) return false
+    const listing = foldAscii(name)
+    if (!this.#names.relations.has(listing) || more.length > 0 || foldAscii(schema) !== this.#names.schema) return false
     this.#listings.add(listing)
-    this.#catalogue = earlier(this.#catalogue, { construct: `information_schema.${listing}`, offset: this.#near })
+    this.#noteCatalogue(listing.startsWith('pg_') ? listing : `information_schema.${listing}`)
     return true
+  }
+
+  /** Notes a function that asks the catalog. */
+  #isAsking(node: JsonObject, name: string): boolean {
+    const reads = text(node, 'schema') === listingSchema ? this.#names.functions.get(name) : undefined
+    if (reads === undefined) return false
+    for (const relation of reads) this.#listings.add(relation)
+    this.#functions.add(name)
+    this.#noteCatalogue(`${name}()`)
+    return true
+  }
+
+  #noteCatalogue(construct: string): void {
+    this.#catalogue = earlier(this.#catalogue, { construct, offset: this.#near })
   }
 
   #judgeShow(node: JsonObject): void {
     const type = text(node, 'show_type')
     if (type !== 'DESCRIBE' && type !== 'SUMMARY') this.#denyShow()
     if (!present(node, 'query')) this.#denyShow()
-    const construct = type === 'SUMMARY' ? 'SUMMARIZE' : type
-    this.#catalogue = earlier(this.#catalogue, { construct, offset: this.#near })
+    this.#noteCatalogue(type === 'SUMMARY' ? 'SUMMARIZE' : type)
   }
 
   #denyShow(): never {
@@ -263,6 +283,7 @@ class Gate {
   #judgeFunction(node: JsonObject): void {
     const written = text(node, 'function_name')
     const name = functionName(node)
+    if (this.#isAsking(node, name)) return
     const known = scalarFunctions.has(name) || aggregateFunctions.has(name) || allowedMacros.has(name)
     if (!known && name !== 'unnest') this.#judgeUnknown(name, written)
     const operands = list(node, 'children')
@@ -344,10 +365,6 @@ class Gate {
     return position === undefined ? {} : { position }
   }
 
-  #denyKind(kind: string): never {
-    this.#deny(kind)
-  }
-
   #denyMember(value: JsonValue, at: Place, construct?: string): never {
     const held = typeof value === 'string' && value !== '' ? value.slice(0, 100) : at.name.toUpperCase()
     this.#deny(construct ?? (at.kind === 'type' ? `the type ${held}` : `${held} in ${at.kind}`))
@@ -356,23 +373,6 @@ class Gate {
   #deny(construct: string, hint?: string): never {
     throw notAllowed({ construct, ...this.#place() }, hint)
   }
-}
-
-/** True when a value without nodes in it is what the rule permits. */
-function holds(rule: Rule, value: JsonValue): boolean {
-  if (rule.is === 'text') return typeof value === 'string'
-  if (rule.is === 'number') return value instanceof JsonNumber
-  if (rule.is === 'one') return rule.of.includes(Array.isArray(value) && value.length === 0 ? '[]' : value)
-  return isConstant(value)
-}
-
-/** Text, number or boolean; the halves of a large integer; an empty list. */
-function isConstant(value: JsonValue): boolean {
-  if (typeof value === 'string' || typeof value === 'boolean' || value instanceof JsonNumber) return true
-  if (!(value instanceof Map)) return false
-  const names = [...value.keys()].join()
-  if (names === 'children') return list(value, 'children').length === 0 && Array.isArray(value.get('children'))
-  return names === 'upper,lower' && [...value.values()].every((half) => half instanceof JsonNumber)
 }
 
 /** The first in reading order; what has no place comes last. */

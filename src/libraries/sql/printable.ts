@@ -26,7 +26,7 @@ interface Findings {
   unnamed: JsonObject | undefined
   /** Parameters stand in it: the caller's own text has no types before they have values. */
   hasParameters: boolean
-  /** It reads tables of information_schema, which have other names for the engine. */
+  /** It asks the catalog, whose tables and functions have other names for the engine and are not there before it runs. */
   readsListings: boolean
   /** Some argument is checked: nothing but this form of the statement may be planned. */
   checksJson: boolean
@@ -67,15 +67,25 @@ function written(value: JsonValue, writing: Writing): JsonValue {
     writing.readsListings = true
     return new Map(value).set('schema_name', listingSchema)
   }
+  if (isAsking(value)) {
+    writing.readsListings = true
+    return new Map(writtenMembers(value, writing))
+  }
   const changed = withConstantKeys(writtenMembers(value, writing), writing.missing.get(value) ?? 0)
   if (!isRecursiveJson(changed)) return changed
   writing.checksJson = true
   return withCheckedJson(changed, writing.jsonCheck)
 }
 
-/** True for a table of information_schema; the gate has let through those that there are. */
+/** True for a table of the catalog; the gate has let through those that there are. */
 function isListing(node: JsonObject): boolean {
-  return text(node, 'type') === 'BASE_TABLE' && foldAscii(text(node, 'schema_name')) === 'information_schema'
+  const schema = text(node, 'type') === 'BASE_TABLE' ? foldAscii(text(node, 'schema_name')) : ''
+  return schema === 'information_schema' || schema === listingSchema
+}
+
+/** True for a call of what is there with the tables of the catalog. */
+function isAsking(node: JsonObject): boolean {
+  return isClass(node, 'FUNCTION') && text(node, 'schema') === listingSchema
 }
 
 /** The window, parted by so many constants as well. */

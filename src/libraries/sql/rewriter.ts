@@ -115,7 +115,7 @@ export class Rewriter {
     const lost = firstDifference(meant, node)
     if (lost !== undefined) throw unfaithful(text(lost, 'class') || text(lost, 'type'), placeOf(lost, original))
     const allowed = new Set(gate.tables.map((table) => JSON.stringify(table.parts)))
-    const { tables, parameters } = gateStatement(node, undefined, listingSchema)
+    const { tables, parameters } = gateStatement(node, undefined, { ...gate.names, schema: listingSchema })
     const same = tables.every((table) => allowed.has(JSON.stringify(table.parts)))
     assert(same && parameters.length === 0, 'the rewritten statement names the datasets of the original')
     return sql

@@ -30,12 +30,24 @@ export interface TableName {
   readonly position?: TextPosition
 }
 
-/** Tables of `information_schema` that are answered from the catalog. */
-export const listingNames = ['tables', 'columns'] as const
-export type ListingName = (typeof listingNames)[number]
-
-/** Where their rows lie while a statement runs. No account has such a name. */
+/** Where what is answered from the catalog lies while a statement runs. No account has such a name. */
 export const listingSchema = 'listing_of_caller'
+
+/** What a statement may ask of the catalog. */
+export interface ListingNames {
+  /** The schema that statements write. */
+  readonly schema: string
+  readonly relations: { has(name: string): boolean }
+  /** Functions in `listingSchema`, each with the relations that it reads. */
+  readonly functions: ReadonlyMap<string, readonly string[]>
+}
+
+/** What every statement may ask. */
+export const commonListings: ListingNames = {
+  schema: 'information_schema',
+  relations: new Set(['tables', 'columns']),
+  functions: new Map(),
+}
 
 /** A constant of a statement, or the name of the parameter in its place; the digits of a fraction are left out. */
 export interface Given {
@@ -72,6 +84,8 @@ export interface Narrowing {
 export interface Analysis {
   /** The statement as sent. */
   readonly sql: string
+  /** It may ask the catalogue of PostgreSQL. */
+  readonly speaks?: 'postgres'
   readonly tables: readonly TableName[]
   /** The first construct that makes the statement irreproducible, if any. */
   readonly volatile: Construct | undefined
@@ -81,7 +95,8 @@ export interface Analysis {
   readonly isRaced: boolean
   /** None of these, nor mathematics of the machine, keeps a proof from it. */
   readonly isProvable: boolean
-  readonly listings: readonly ListingName[]
+  /** Relations of the catalog that it reads, and those that functions of it read. */
+  readonly listings: readonly string[]
   /** Each distinct one once. */
   readonly parameters: readonly ParameterName[]
   /** Absent where every row may matter. */

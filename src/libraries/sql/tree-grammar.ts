@@ -2,6 +2,9 @@
 // may hold. What is not here is refused: a new engine version, or a flag unknown today, cannot add a way out.
 // Every line was judged by hand; tree-grammar.test.ts changes each part of real trees and expects a refusal.
 
+import { JsonNumber, type JsonValue } from '../base/json/value.ts'
+import { list } from './tree.ts'
+
 /** What a member may hold. */
 export type Rule =
   /** Any text (a name, an alias) or number (a place, an index). */
@@ -188,3 +191,20 @@ export const shapes: ReadonlyMap<string, Shape> = new Map([
       type_info: type info?`,
   }).map(([name, written]): [string, Shape] => [name, shapeOf(written)]),
 ])
+
+/** True when a value without nodes in it is what the rule permits. */
+export function permits(rule: Rule, value: JsonValue): boolean {
+  if (rule.is === 'text') return typeof value === 'string'
+  if (rule.is === 'number') return value instanceof JsonNumber
+  if (rule.is === 'one') return rule.of.includes(Array.isArray(value) && value.length === 0 ? '[]' : value)
+  return isConstant(value)
+}
+
+/** Text, number or boolean; the halves of a large integer; an empty list. */
+function isConstant(value: JsonValue): boolean {
+  if (typeof value === 'string' || typeof value === 'boolean' || value instanceof JsonNumber) return true
+  if (!(value instanceof Map)) return false
+  const names = [...value.keys()].join()
+  if (names === 'children') return list(value, 'children').length === 0 && Array.isArray(value.get('children'))
+  return names === 'upper,lower' && [...value.values()].every((half) => half instanceof JsonNumber)
+}

@@ -1,6 +1,7 @@
 // Binds a statement: gate → names → datasets at blocks. tables.ts finds the files that it needs and runs it over them;
 // query.ts and files.ts say what becomes of the rows.
 
+import { defined } from '../../libraries/base/collections.ts'
 import type { DatasetView } from '../catalog/dataset-chain.ts'
 import type { Objects } from '../catalog/objects.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -79,6 +80,7 @@ export async function bindQuery(deps: BindDeps, request: Bindable, caller: Calle
     names: analysis.listings,
     arePinned: datasets !== undefined,
     listingRows: deps.limits.listingRows,
+    ...defined({ connection: caller.connection }),
   })
   return { request, analysis, bindings, views: bindings.map(({ view }) => view), pinned, listings }
 }

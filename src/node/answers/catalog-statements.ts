@@ -4,12 +4,19 @@
 import { viewOf } from '../catalog/dataset-chain.ts'
 import type { NameRecord } from '../../libraries/odf/chain/records.ts'
 import type { Listing } from '../engine/messages.ts'
-import type { ListingName } from '../../libraries/sql/statement.ts'
+import { readsColumns, tableOf } from '../../libraries/pgwire/catalogue/catalogue.ts'
+import { columnOf } from '../../libraries/pgwire/catalogue/dataset-columns.ts'
+import {
+  type CatalogueContent,
+  type CatalogueDataset,
+  type Connection,
+  numbered,
+} from '../../libraries/pgwire/catalogue/numbered.ts'
 import { lexSql } from '../../libraries/sql/lexer.ts'
 import { sqlTypeName } from '../../libraries/sql/types.ts'
 import { nextTurn } from '../../libraries/base/clock.ts'
 import { HaltError, NodeError } from '../../libraries/base/errors.ts'
-import { isOptional, systemFields } from '../../libraries/model/schema.ts'
+import { type Field, isOptional, systemFields } from '../../libraries/model/schema.ts'
 import { datasetNotFound, type Reader } from './pin.ts'
 
 /** What SHOW TABLES stands for: names as statements write them, in double quotes. */
@@ -22,65 +29,99 @@ export function statementOf(sql: string): string {
   return isShow && words[0]?.text === 'show' && words[1]?.text === 'tables' ? showTables : sql
 }
 
-/** Names, or chains, that are looked at in one turn of the event loop. */
+/** Rows that are made in one turn of the event loop. */
 const atOnce = 100
 const catalogName = 'proofstream'
 
+/** Columns by the names of the SQL standard (ISO/IEC 9075-11), those that say something here. */
+const commonColumns: Readonly<Record<string, string>> = {
+  tables: 'table_catalog table_schema table_name table_type',
+  columns: 'table_catalog table_schema table_name column_name ordinal_position column_default is_nullable data_type',
+}
+
 /**
- * The tables of information_schema that a statement reads. Throws NodeErrors `DatasetNotFound` where pins are given, which
+ * The relations of the catalog that a statement reads. Throws NodeErrors `DatasetNotFound` where pins are given, which
  * are all that names then mean; `ResultTooLarge` for more rows than `listingRows`.
  */
 export async function listingsFor(
   reader: Reader,
-  asked: { readonly names: readonly ListingName[]; readonly arePinned: boolean; readonly listingRows: number },
+  asked: {
+    readonly names: readonly string[]
+    readonly arePinned: boolean
+    readonly listingRows: number
+    readonly connection?: Connection
+  },
 ): Promise<Listing[]> {
-  const [first] = asked.names
+  const { names, listingRows, connection } = asked
+  const [first] = names
   if (first === undefined) return []
   if (asked.arePinned) throw datasetNotFound(`information_schema.${first}`)
   // mutant: a listing tells of hidden datasets
   const readable = (await reader.catalog.names()).filter((name) => reader.mayRead(name))
   const tells = readable.map(({ id }) => id)
+  const catalogue = connection && numbered(await contentOf(reader, readable, { names, connection }))
   const listings: Listing[] = []
-  for (const name of asked.names) {
-    const rowsOf = name === 'tables' ? tableRow : async (one: NameRecord) => await columnRows(reader, one)
-    listings.push({ name, rows: await textOf(readable, rowsOf, asked.listingRows), tells })
+  for (const name of names) {
+    const known = catalogue && tableOf(name, catalogue)
+    const { columns, rows } = known ?? { columns: columnsOf(name), rows: commonRows(reader, readable, name) }
+    listings.push({ name, columns, rows: await textOf(rows, listingRows), tells })
   }
   return listings
 }
 
+/** What programs that speak PostgreSQL are told. */
+async function contentOf(
+  reader: Reader,
+  readable: readonly NameRecord[],
+  { names, connection }: { readonly names: readonly string[]; readonly connection: Connection },
+): Promise<CatalogueContent> {
+  const datasets: CatalogueDataset[] = []
+  for (const [index, one] of readable.entries()) {
+    if (index % atOnce === atOnce - 1) await nextTurn()
+    const [account = '', name = ''] = one.alias.split('/')
+    const fields = names.some((relation) => readsColumns.has(relation)) ? await fieldsOf(reader, one) : []
+    datasets.push({ account, name, columns: fields.map(columnOf) })
+  }
+  return { connection, accounts: [...new Set(datasets.map(({ account }) => account))], datasets }
+}
+
 type Row = readonly (string | number | null)[]
 
-/** The rows of all names as JSON text, made piece by piece. */
-async function textOf(
-  names: readonly NameRecord[],
-  rowsOf: (name: NameRecord) => Promise<readonly Row[]>,
-  most: number,
-): Promise<string> {
+/** Rows as JSON text, made piece by piece. */
+async function textOf(rows: AsyncIterable<Row> | Iterable<Row>, most: number): Promise<string> {
   const pieces: string[] = []
-  let count = 0
-  for (const [index, name] of names.entries()) {
-    if (index % atOnce === atOnce - 1) await nextTurn()
-    const rows = await rowsOf(name)
-    count += rows.length
-    if (count > most) throw tooLarge(most)
-    if (rows.length > 0) pieces.push(JSON.stringify(rows).slice(1, -1))
+  for await (const row of rows) {
+    if (pieces.length === most) throw tooLarge(most)
+    if (pieces.length % atOnce === atOnce - 1) await nextTurn()
+    pieces.push(JSON.stringify(row))
   }
   return `[${pieces.join(',')}]`
 }
 
-async function tableRow({ alias }: NameRecord): Promise<readonly Row[]> {
-  return [[catalogName, ...alias.split('/'), 'BASE TABLE']]
+function columnsOf(name: string): Listing['columns'] {
+  const names = commonColumns[name]?.split(' ') ?? []
+  return names.map((column) => ({ name: column, type: column === 'ordinal_position' ? 'INTEGER' : 'VARCHAR' }))
+}
+
+async function* commonRows(reader: Reader, names: readonly NameRecord[], of: string): AsyncGenerator<Row> {
+  for (const name of names) {
+    const { alias } = name
+    if (of === 'tables') yield [catalogName, ...alias.split('/'), 'BASE TABLE']
+    else {
+      for (const [index, field] of (await fieldsOf(reader, name)).entries()) {
+        const isNullable = isOptional(field.type) ? 'YES' : 'NO'
+        const type = sqlTypeName(field.type)
+        yield [catalogName, ...alias.split('/'), field.name, index + 1, null, isNullable, type]
+      }
+    }
+  }
 }
 
 /** None where the chain is broken: one of those must not hide the others. */
-async function columnRows({ catalog }: Reader, name: NameRecord): Promise<readonly Row[]> {
+async function fieldsOf({ catalog }: Reader, name: NameRecord): Promise<readonly Field[]> {
   try {
-    const { schema, vocabulary, alias } = viewOf(await catalog.chainOf(name))
-    const fields = schema?.fields ?? systemFields(vocabulary)
-    return fields.map(({ name, type }, index) => {
-      const isNullable = isOptional(type) ? 'YES' : 'NO'
-      return [catalogName, ...alias.split('/'), name, index + 1, null, isNullable, sqlTypeName(type)]
-    })
+    const { schema, vocabulary } = viewOf(await catalog.chainOf(name))
+    return schema?.fields ?? systemFields(vocabulary)
   } catch (error) {
     if (error instanceof HaltError) return []
     throw error

@@ -5,6 +5,7 @@ import { similarNames } from '../../libraries/base/compare.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { type DatasetChain, type DatasetView, viewOf } from '../catalog/dataset-chain.ts'
 import type { NameRecord } from '../../libraries/odf/chain/records.ts'
+import type { Connection } from '../../libraries/pgwire/catalogue/numbered.ts'
 import type { AnswerRoom, Asking } from '../engine/messages.ts'
 import { must } from '../../libraries/base/assert.ts'
 import { HaltError, NodeError, type TextPosition } from '../../libraries/base/errors.ts'
@@ -28,15 +29,18 @@ export interface Caller {
   readonly room: AnswerRoom
   /** Told when a process has the statement. */
   readonly begins?: () => void
+  /** To what he is connected, where he speaks PostgreSQL. */
+  readonly connection?: Connection
 }
 
 /** The caller in the engine's terms. A dataset whose name is no longer known may not be read. */
-export function askingOf(catalog: Chains, { key, mayRead, signal, room, begins }: Caller): Asking {
+export function askingOf(catalog: Chains, { key, mayRead, signal, room, begins, connection }: Caller): Asking {
   const mayReadId = (dataset: string): boolean => {
     const name = catalog.heldName(dataset)
     return name !== undefined && mayRead(name)
   }
-  return { caller: { key, mayRead: mayReadId }, signal, room, ...(begins && { begins }) }
+  const speaks = connection && { speaks: 'postgres' as const }
+  return { caller: { key, mayRead: mayReadId }, signal, room, ...(begins && { begins }), ...speaks }
 }
 
 /** A name as the statement has it. */

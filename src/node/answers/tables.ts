@@ -65,7 +65,7 @@ async function mayReadMerged(
   { analysis, views, bindings, request }: BoundQuery,
   caller: Caller,
 ): Promise<boolean> {
-  if (!files.areLong(views)) return false
+  if (analysis.catalogue !== undefined || !files.areLong(views)) return false
   const tables = bindings.map(({ parts, view }) => ({ parts, schema: view.schema }))
   const parameters = request.parameters?.values ?? []
   const { skip, limit } = request

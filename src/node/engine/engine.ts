@@ -2,6 +2,7 @@
 // are killed when they overstay. No SQL runs in this process. Callers: the statements, tails and verifications of node/answers.
 
 import { assert } from '../../libraries/base/assert.ts'
+import { defined } from '../../libraries/base/collections.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { AnswerPipe, type AnswerStream } from './process/answer-stream.ts'
 import { cancelled } from './process/cancelled.ts'
@@ -92,8 +93,9 @@ export function openEngine(options: EngineOptions): Engine {
   const threads = (): number => Math.max(1, Math.min(memoryMost, Math.floor(options.cores / load().running)))
   const analyses = new Map<string, Analysis>()
   const analyze = async (lane: Lane, sql: string, by: Asking): Promise<Analysis> =>
-    await kept(analyses, sql, async () => {
-      const outcome = await lane.perform({ message: () => ({ kind: 'analyze', sql }), reads: [] }, by)
+    await kept(analyses, JSON.stringify([sql, by.speaks]), async () => {
+      const message = { kind: 'analyze', sql, ...defined({ speaks: by.speaks }) } as const
+      const outcome = await lane.perform({ message: () => message, reads: [] }, by)
       assert(outcome.kind === 'analysis', 'an analysis was asked for')
       return outcome.analysis
     })

@@ -8,8 +8,9 @@ import type { ErrorDetails } from '../../libraries/base/errors.ts'
 import type { Parameter } from '../../libraries/model/parameters.ts'
 import type { DataSchema, OutputSchema } from '../../libraries/model/schema.ts'
 import type { FileOptions, FileSource } from '../../libraries/columnar/outputs/file-format.ts'
+import type { Column } from '../../libraries/pgwire/catalogue/relations.ts'
 import type { NativeEngine } from './native-engine.ts'
-import type { Analysis, Judgement, ListingName, Stability } from '../../libraries/sql/statement.ts'
+import type { Analysis, Judgement, Stability } from '../../libraries/sql/statement.ts'
 import type { RowWindow } from '../../libraries/sql/selects.ts'
 
 /** Release of DuckDB that the pinned package carries; the session refuses to start on another. */
@@ -38,7 +39,8 @@ export interface Case {
 
 /** What a caller may know of the catalog, as the rows of a table. */
 export interface Listing {
-  readonly name: ListingName
+  readonly name: string
+  readonly columns: readonly Column[]
   /** Rows as JSON text: an array of arrays of texts, integers and nulls. */
   readonly rows: string
   /** Ids of the datasets that it tells of. */
@@ -163,6 +165,8 @@ export interface Asking {
   readonly room?: AnswerRoom
   /** Told when a process has the job. */
   readonly begins?: () => void
+  /** Its statements may ask the catalogue of PostgreSQL. */
+  readonly speaks?: 'postgres'
 }
 
 export interface EngineAnswer {
@@ -253,7 +257,7 @@ export const streamWindowBytes = 1024 * 1024
 /** A process is sent one `analyze`, `judge`, `run` or `stream` at a time. */
 export type ToChild =
   | { readonly kind: 'settings'; readonly settings: ChildSettings }
-  | { readonly kind: 'analyze'; readonly sql: string }
+  | ({ readonly kind: 'analyze' } & Pick<Analysis, 'sql' | 'speaks'>)
   | { readonly kind: 'judge'; readonly of: Case }
   | { readonly kind: 'run'; readonly job: PlainJob }
   | { readonly kind: 'stream'; readonly job: PlainStreamJob }

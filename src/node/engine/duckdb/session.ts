@@ -3,12 +3,13 @@
 
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBResult } from '@duckdb/node-api'
 import { assert, must } from '../../../libraries/base/assert.ts'
+import { defined } from '../../../libraries/base/collections.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
-import type { JsonObject } from '../../../libraries/base/json/value.ts'
 import { foldAscii } from '../../../libraries/model/names.ts'
 import type { OutputSchema } from '../../../libraries/model/schema.ts'
 import type { Parameter } from '../../../libraries/model/parameters.ts'
 import { jsonLayoutOf } from '../../../libraries/columnar/outputs/layouts.ts'
+import { type ReadStatement, readStatement } from './read-statement.ts'
 import { Footers } from './footers.ts'
 import { withListings } from './listings.ts'
 import { type Rendered, renderResult } from './results.ts'
@@ -19,7 +20,7 @@ import { areManySmall, HeldLists, type HeldTable } from '../process/file-lists.t
 import { cancelled } from '../process/cancelled.ts'
 import { checkDuplicates, checkReproducible, demandOffsetOrder, raced } from '../../../libraries/sql/demands.ts'
 import { optimizersLeftOut } from '../../../libraries/sql/optimizers.ts'
-import { type GateResult, gateStatement, notAllowed } from '../../../libraries/sql/gate.ts'
+import { type GateResult, notAllowed } from '../../../libraries/sql/gate.ts'
 import {
   type Case,
   type ChildSettings,
@@ -35,8 +36,8 @@ import type { Printable } from '../../../libraries/sql/printable.ts'
 import { keepsOffsetOrder, Rewriter, unfaithful, withTotalOrder } from '../../../libraries/sql/rewriter.ts'
 import { isWithin } from '../../../libraries/sql/selects.ts'
 import { errorOfEngine } from '../../../libraries/sql/sql-errors.ts'
-import { type QuotedSql, quoteOffsetWord } from '../../../libraries/sql/offset-word.ts'
-import { checkStatementKind, parameterPlaces, positionOfByte, withTypes } from '../../../libraries/sql/sql-text.ts'
+import type { QuotedSql } from '../../../libraries/sql/offset-word.ts'
+import { parameterPlaces, withTypes } from '../../../libraries/sql/sql-text.ts'
 import {
   isBlockFree,
   lastTieOf,
@@ -46,12 +47,7 @@ import {
   takesOrder,
 } from '../../../libraries/sql/stability.ts'
 
-/** A statement that the gate let through. */
-interface Statement {
-  readonly sql: QuotedSql
-  /** Its top node in the serialised tree. */
-  readonly node: JsonObject
-  readonly gate: GateResult
+interface Statement extends ReadStatement {
   /** What it was rewritten to, by kind of job and columns of views. */
   readonly plans: Map<string, Plan>
 }
@@ -116,8 +112,8 @@ export class DuckDbSession {
   }
 
   /** Parses and gates a statement. Throws NodeError. */
-  async analyze(sql: string): Promise<Analysis> {
-    const { node, gate } = await this.#statement(sql)
+  async analyze(sql: string, speaks?: Analysis['speaks']): Promise<Analysis> {
+    const { node, gate } = await this.#statement(sql, speaks)
     const { tables, volatile, catalogue, listings, parameters, aliases } = gate
     const places = parameters.length === 0 ? undefined : parameterPlaces(sql)
     const placed = parameters.map((name) => {
@@ -129,7 +125,8 @@ export class DuckDbSession {
     const columns = isOne ? columnsOf(node, aliases) : undefined
     const isProvable = (volatile ?? catalogue ?? gate.machineDependent) === undefined
     const isRaced = mayRace(node)
-    return { sql, tables, volatile, catalogue, isRaced, isProvable, listings, parameters: placed, narrowing, columns }
+    const found = { sql, tables, volatile, catalogue, isRaced, isProvable, listings, parameters: placed }
+    return { ...found, narrowing, columns, ...defined({ speaks }) }
   }
 
   /** What an analysed statement is over datasets of these columns. Throws NodeError. */
@@ -144,7 +141,7 @@ export class DuckDbSession {
   async run(job: PlainJob): Promise<SessionAnswer> {
     this.#isInterrupted = false
     try {
-      return await this.#listing(job.listings, async () => await this.#run(job))
+      return await this.#listing(job, async () => await this.#run(job))
     } finally {
       this.#tried = undefined
     }
@@ -212,12 +209,12 @@ export class DuckDbSession {
 
   /** Runs a job and writes its rows as a file while they are found, into the sink that `open` gives. Throws NodeError. */
   async stream(job: PlainStreamJob, open: (stability: Stability) => StreamSink): Promise<StreamEnd> {
-    return await this.#listing(job.listings, async () => await this.#stream(job, open))
+    return await this.#listing(job, async () => await this.#stream(job, open))
   }
 
   async #stream(job: PlainStreamJob, open: (stability: Stability) => StreamSink): Promise<StreamEnd> {
     const tables = await this.#tablesOf(job)
-    if (job.inOffsetOrder) demandOffsetOrder((await this.#statement(job.analysis.sql)).node)
+    if (job.inOffsetOrder) demandOffsetOrder((await this.#statement(job.analysis.sql, job.analysis.speaks)).node)
     const plan = await this.#planOf({ ...job, reproducible: false }, tables)
     checkDuplicates(plan.names)
     const { exportBytes, resultBytes: rowBytes } = this.#settings
@@ -232,10 +229,15 @@ export class DuckDbSession {
     this.#connection.interrupt()
   }
 
-  /** Does `action` while the listings are there. */
-  async #listing<T>(listings: PlainJob['listings'], action: () => Promise<T>): Promise<T> {
-    if (listings === undefined) return await action()
-    return await this.#guard(undefined, async () => await withListings(this.#connection, listings, action))
+  /** Does `action` while what the statement asks of the catalog is there. */
+  async #listing<T>(
+    { analysis, listings = [] }: Pick<PlainJob, 'analysis' | 'listings'>,
+    action: () => Promise<T>,
+  ): Promise<T> {
+    const { functions } = (await this.#statement(analysis.sql, analysis.speaks)).gate
+    if (listings.length === 0 && functions.length === 0) return await action()
+    const there = { listings, functions }
+    return await this.#guard(undefined, async () => await withListings(this.#connection, there, action))
   }
 
   async #tablesOf(job: PlainJob | PlainStreamJob): Promise<readonly HeldTable[]> {
@@ -247,7 +249,7 @@ export class DuckDbSession {
 
   /** What the statement of a job was rewritten to, over the views that it needs. */
   async #planOf(job: Wanted, tables: readonly HeldTable[]): Promise<Plan> {
-    const statement = await this.#statement(job.analysis.sql)
+    const statement = await this.#statement(job.analysis.sql, job.analysis.speaks)
     checkJob(statement, job)
     await this.#set('enable_external_file_cache', String(!areManySmall(tables)))
     const views = await this.#guard(undefined, async () => await this.#views.ensure(tables))
@@ -259,15 +261,13 @@ export class DuckDbSession {
     return plan
   }
 
-  async #statement(text: string): Promise<Statement> {
-    const known = this.#statements.get(text)
+  async #statement(text: string, speaks?: Analysis['speaks']): Promise<Statement> {
+    const key = JSON.stringify([text, speaks])
+    const known = this.#statements.get(key)
     if (known !== undefined) return known
-    checkStatementKind(text)
-    const sql = quoteOffsetWord(text)
-    const node = await this.#rewriter.parse(sql)
-    const gate = gateStatement(node, (offset) => positionOfByte(sql, offset))
-    const statement = { sql, node, gate, plans: new Map<string, Plan>() }
-    remember(this.#statements, { key: text, value: statement, most: keptStatements })
+    const read = await readStatement(this.#rewriter, text, speaks)
+    const statement = { ...read, plans: new Map<string, Plan>() }
+    remember(this.#statements, { key, value: statement, most: keptStatements })
     return statement
   }
 

@@ -89,7 +89,7 @@ async function answer(message: Extract<ToChild, { kind: 'analyze' | 'judge' | 'r
   if (message.kind === 'stream') return await sendStream(session, message.job)
   if (message.kind === 'run') return await sendAnswer(await session.run(message.job))
   if (message.kind === 'judge') return await send({ kind: 'judged', judgement: await session.judge(message.of) })
-  await send({ kind: 'analysis', analysis: await session.analyze(message.sql) })
+  await send({ kind: 'analysis', analysis: await session.analyze(message.sql, message.speaks) })
 }
 
 async function sendAnswer({ rows, truncated, stability, schema, bytes, pieces }: SessionAnswer): Promise<void> {

@@ -1,0 +1,79 @@
+// The relations of the catalogue that PostgreSQL programs read: names, columns, and the engine's types for those of PostgreSQL.
+// Object identifiers are 64-bit integers here, so that they compare and join with any number. Pure.
+
+import { must } from '../../base/assert.ts'
+import { informationColumns } from './information-columns.ts'
+import { pgColumns } from './pg-columns.ts'
+
+/** One column: its name and the engine's type. */
+export interface Column {
+  readonly name: string
+  readonly type: string
+}
+
+export interface Relation {
+  readonly name: string
+  /** The schema that programs write; `own`: of the functions alone (functions.ts). */
+  readonly schema: 'pg_catalog' | 'information_schema' | 'own'
+  readonly columns: readonly Column[]
+}
+
+/** What a row says, by column; what it leaves out is null. */
+export type Row = Readonly<Record<string, string | number | boolean | null | readonly (string | number)[]>>
+
+const engineTypes: Readonly<Record<string, string>> = {
+  anyarray: 'VARCHAR',
+  bool: 'BOOLEAN',
+  bytea: 'BLOB',
+  char: 'VARCHAR',
+  float4: 'FLOAT',
+  float8: 'DOUBLE',
+  inet: 'VARCHAR',
+  int2: 'SMALLINT',
+  int2vector: 'SMALLINT[]',
+  int4: 'INTEGER',
+  int8: 'BIGINT',
+  name: 'VARCHAR',
+  oid: 'BIGINT',
+  oidvector: 'BIGINT[]',
+  pg_node_tree: 'VARCHAR',
+  regproc: 'BIGINT',
+  regtype: 'VARCHAR',
+  text: 'VARCHAR',
+  timestamptz: 'TIMESTAMP WITH TIME ZONE',
+  xid: 'BIGINT',
+  aclitem: 'VARCHAR',
+}
+
+/** Relations that only the functions of the catalogue read. */
+const ownColumns: Readonly<Record<string, string>> = {
+  own_connection: 'database text, user_name text, version text, process_id int4, schemas _text',
+  own_names: 'kind text, spelling text, of_oid oid, shown text',
+}
+
+/** All relations by name; those of the two schemas share no name. */
+export const relations: ReadonlyMap<string, Relation> = new Map(
+  [
+    ...relationsOf('pg_catalog', pgColumns),
+    ...relationsOf('information_schema', informationColumns),
+    ...relationsOf('own', ownColumns),
+  ].map((relation) => [relation.name, relation]),
+)
+
+function relationsOf(schema: Relation['schema'], written: Readonly<Record<string, string>>): Relation[] {
+  return Object.entries(written).map(([name, columns]) => ({ name, schema, columns: columnsOf(columns) }))
+}
+
+function columnsOf(written: string): Column[] {
+  return written
+    .trim()
+    .split(/,\s*/)
+    .map((one) => {
+      const [name = '', type = ''] = one.split(/\s+/)
+      return { name, type: engineType(type) }
+    })
+}
+
+function engineType(type: string): string {
+  return type.startsWith('_') ? `${engineType(type.slice(1))}[]` : must(engineTypes[type], 'each type has one here')
+}

@@ -1,0 +1,342 @@
+// Statements that PostgreSQL programs send about the catalogue, in words of the engine: names of relations and functions, casts to
+// types that name things, regular expressions, collations, names of columns. One pass over the serialised tree; a statement that
+// says nothing of the catalogue is left alone. Pure.
+
+import { NodeError } from '../../base/errors.ts'
+import { JsonNumber, type JsonObject, type JsonValue } from '../../base/json/value.ts'
+import { foldAscii } from '../../model/names.ts'
+import { type QuotedSql, quoteOffsetWord } from '../../sql/offset-word.ts'
+import { type ListingNames, listingSchema } from '../../sql/statement.ts'
+import {
+  child,
+  functionName,
+  holds,
+  isClass,
+  list,
+  nodeOf,
+  nowhere,
+  objects,
+  tableParts,
+  text,
+} from '../../sql/tree.ts'
+import { columnName, typeWord } from './column-names.ts'
+import { functionReads } from './functions.ts'
+import { relations } from './relations.ts'
+import { withPlainWords } from './plain-words.ts'
+
+/** What a statement that was rewritten may ask. */
+export const postgresListings: ListingNames = { schema: listingSchema, relations, functions: functionReads }
+
+/** Functions that other statements may use too: alone they make none about the catalogue. */
+const plainFunctions = new Set(['array_lower', 'array_upper', 'quote_ident'])
+/** Bare words that are calls. `user` may be a column. */
+const callWords = new Set(['current_catalog', 'current_role', 'current_schema', 'current_user', 'session_user', 'user'])
+/** Types whose values name things, and the kind of those (functions.ts). */
+const namingTypes: ReadonlyMap<string, string> = new Map([
+  ['regclass', 'class'],
+  ['regtype', 'type'],
+  ['regproc', 'proc'],
+  ['regprocedure', 'proc'],
+  ['regnamespace', 'schema'],
+  ['regrole', 'role'],
+])
+/** Functions of a FROM clause that make one column. */
+const oneColumn = new Set(['generate_series', 'generate_subscripts', 'unnest'])
+/** Functions that the engine has under another name. */
+const otherNames: ReadonlyMap<string, string> = new Map([
+  ['btrim', 'trim'],
+  ['json_agg', 'json_group_array'],
+  ['json_build_object', 'json_object'],
+  ['jsonb_agg', 'json_group_array'],
+  ['jsonb_build_object', 'json_object'],
+])
+const textTypes = new Set(['name', 'cstring', 'character_data', 'sql_identifier', 'yes_or_no', 'aclitem', 'inet'])
+const numberTypes = new Set(['oid', 'xid', 'cid', 'cardinal_number'])
+
+/** A statement about the catalogue in words of the engine; undefined for all others. Throws as `parse` and `rewritten`. */
+export async function askingCatalogue(
+  text: string,
+  parse: (sql: QuotedSql) => Promise<JsonObject>,
+): Promise<{ readonly sql: QuotedSql; readonly node: JsonObject } | undefined> {
+  const sql = quoteOffsetWord(withPlainWords(text))
+  const node = rewritten(await parse(sql))
+  return node && { sql, node }
+}
+
+/** The statement in words of the engine; undefined where it says nothing of the catalogue. Throws NodeError `QueryNotAllowed`. */
+export function rewritten(top: JsonObject): JsonObject | undefined {
+  const ctes = cteNames(top)
+  const isAbout = holds(top, (node) => relationOf(node, ctes) !== undefined || asksCatalogue(node))
+  const readsOthers = holds(top, (node) => text(node, 'type') === 'BASE_TABLE' && relationOf(node, ctes) === undefined)
+  const hasWords = !readsOthers && holds(top, (node) => wordOf(node) !== undefined)
+  if (!isAbout && !hasWords) return undefined
+  return rewriteNode(top, { ctes, readsOthers, shown: new Set(answering(top)) })
+}
+
+interface Context {
+  /** Names of common table expressions anywhere in the statement, ASCII lower case. */
+  readonly ctes: ReadonlySet<string>
+  /** It reads more than the catalogue: bare words may be columns. */
+  readonly readsOthers: boolean
+  /** The SELECTs whose rows are the answer: their columns show names of things. */
+  readonly shown: ReadonlySet<JsonObject>
+}
+
+function answering(query: JsonObject): JsonObject[] {
+  const sides = ['left', 'right'].flatMap((side) => child(query, side) ?? [])
+  return text(query, 'type') === 'SET_OPERATION_NODE' ? sides.flatMap(answering) : [query]
+}
+
+function cteNames(top: JsonObject): Set<string> {
+  const found = new Set<string>()
+  holds(top, (node) => {
+    if (node.has('cte_map')) {
+      for (const entry of objects(child(node, 'cte_map'), 'map')) found.add(foldAscii(text(entry, 'key')))
+    }
+    return false
+  })
+  return found
+}
+
+/** The relation of the catalogue that a table is. */
+function relationOf(node: JsonObject, ctes: ReadonlySet<string>): string | undefined {
+  if (text(node, 'type') === 'TABLE_FUNCTION') return calledRelation(child(node, 'function'))
+  if (text(node, 'type') !== 'BASE_TABLE') return undefined
+  const parts = tableParts(node).map(foldAscii)
+  const name = parts.at(-1) ?? ''
+  const schema = relations.get(name)?.schema
+  if (schema === undefined || schema === 'own' || parts.length > 2) return undefined
+  if (parts.length === 2) return parts[0] === schema ? name : undefined
+  return schema === 'pg_catalog' && !ctes.has(name) ? name : undefined
+}
+
+/** `pg_get_keywords()`: a relation that is called. */
+function calledRelation(call: JsonObject | undefined): string | undefined {
+  const name = functionName(call)
+  return name === 'pg_get_keywords' && list(call, 'children').length === 0 ? name : undefined
+}
+
+function asksCatalogue(node: JsonObject): boolean {
+  if (isClass(node, 'FUNCTION')) return functionReads.has(functionName(node)) && !plainFunctions.has(functionName(node))
+  return isClass(node, 'CAST') && namingTypes.has(typeWord(child(node, 'cast_type')))
+}
+
+/** The call that a bare word is. */
+function wordOf(node: JsonObject): string | undefined {
+  const [name, ...more] = isClass(node, 'COLUMN_REF') ? list(node, 'column_names') : []
+  if (typeof name !== 'string' || more.length > 0) return undefined
+  return callWords.has(foldAscii(name)) ? foldAscii(name) : undefined
+}
+
+function rewrite(value: JsonValue, context: Context): JsonValue {
+  if (Array.isArray(value)) return value.map((item) => rewrite(item, context))
+  return value instanceof Map ? rewriteNode(value, context) : value
+}
+
+function rewriteNode(node: JsonObject, context: Context): JsonObject {
+  const relation = relationOf(node, context.ctes)
+  if (relation !== undefined) return tableOf(node, relation)
+  const naming = isClass(node, 'CAST') ? namingTypes.get(typeWord(child(node, 'cast_type'))) : undefined
+  const inner = new Map([...node].map(([name, member]) => [name, rewrite(member, context)] as const))
+  if (text(node, 'type') === 'TABLE_FUNCTION') return namedColumn(inner)
+  if (text(node, 'type') === 'SELECT_NODE') return namedSelect(node, inner, context)
+  if (naming !== undefined) return numberOf(inner, naming)
+  if (isClass(node, 'CAST')) return castOf(node, inner)
+  if (isClass(node, 'FUNCTION') || isClass(node, 'WINDOW')) return callOf(inner)
+  if (isClass(node, 'COLLATE') && isPlainCollation(text(node, 'collation'))) return operandOf(inner)
+  if (isClass(node, 'SUBQUERY')) return anyOf(inner)
+  if (isClass(node, 'COLUMN_REF')) return columnOf(inner, context)
+  return inner
+}
+
+function tableOf(node: JsonObject, relation: string): JsonObject {
+  if (text(node, 'type') === 'BASE_TABLE')
+    return new Map(node).set('schema_name', listingSchema).set('table_name', relation)
+  return nodeOf({
+    type: 'BASE_TABLE',
+    alias: text(node, 'alias'),
+    sample: null,
+    query_location: node.get('query_location') ?? new JsonNumber(nowhere),
+    schema_name: listingSchema,
+    table_name: relation,
+    column_name_alias: list(node, 'column_name_alias'),
+    catalog_name: '',
+    at_clause: null,
+  })
+}
+
+/** `generate_series(1, 3) AS s` has a column of that name too. */
+function namedColumn(table: JsonObject): JsonObject {
+  const alias = text(table, 'alias')
+  const isBare =
+    list(table, 'column_name_alias').length === 0 && text(table, 'with_ordinality') === 'WITHOUT_ORDINALITY'
+  const makesOne = oneColumn.has(functionName(child(table, 'function')))
+  return alias !== '' && isBare && makesOne ? new Map(table).set('column_name_alias', [alias]) : table
+}
+
+/** `x::regclass`: the number of what is named. */
+function numberOf(cast: JsonObject, kind: string): JsonObject {
+  return ownCall(`number_of_${kind}`, [cast.get('child') ?? null], cast)
+}
+
+function castOf(node: JsonObject, inner: JsonObject): JsonObject {
+  const type = child(node, 'cast_type')
+  const operand = child(node, 'child')
+  const kind = isClass(operand, 'CAST') ? namingTypes.get(typeWord(child(operand, 'cast_type'))) : undefined
+  const word = typeWord(type)
+  const isText = text(type, 'id') === 'VARCHAR' || textTypes.has(word)
+  if (kind !== undefined && isText) return ownCall(`name_of_${kind}`, [inner.get('child') ?? null], inner)
+  return withArrayText(new Map(inner).set('cast_type', plainType(type)))
+}
+
+/** The engine's type for one of PostgreSQL's, in lists too. */
+function plainType(type: JsonObject | undefined): JsonObject | null {
+  if (type === undefined) return null
+  const info = child(type, 'type_info')
+  if (text(type, 'id') === 'LIST' && info !== undefined) {
+    return new Map(type).set('type_info', new Map(info).set('child_type', plainType(child(info, 'child_type'))))
+  }
+  const word = typeWord(type)
+  if (textTypes.has(word)) return nodeOf({ id: 'VARCHAR', type_info: null })
+  if (numberTypes.has(word)) return nodeOf({ id: 'BIGINT', type_info: null })
+  if (word === 'int2vector' || word === 'oidvector') {
+    const item = nodeOf({ id: 'BIGINT', type_info: null })
+    const of = { type: 'LIST_TYPE_INFO', alias: '', extension_info: null, child_type: item }
+    return nodeOf({ id: 'LIST', type_info: nodeOf(of) })
+  }
+  const isOfCatalog = info !== undefined && foldAscii(text(info, 'schema')) === 'pg_catalog'
+  return isOfCatalog ? new Map(type).set('type_info', new Map(info).set('schema', '')) : type
+}
+
+/** `'{a,b}'::text[]`, as the engine writes lists. Throws for what has quotes in it. */
+function withArrayText(cast: JsonObject): JsonObject {
+  const operand = cast.get('child') ?? null
+  if (isClass(operand, 'PARAMETER') && text(child(cast, 'cast_type'), 'id') === 'LIST') {
+    return new Map(cast).set('child', ownCall('list_text', [operand], operand))
+  }
+  const value = isClass(operand, 'CONSTANT') ? child(operand, 'value') : undefined
+  const written = text(value, 'value')
+  const isList = text(child(cast, 'cast_type'), 'id') === 'LIST'
+  if (!isList || value === undefined || !isClass(operand, 'CONSTANT') || !/^\{.*\}$/s.test(written)) return cast
+  if (/["\\{}]/.test(written.slice(1, -1))) throw refused('an array as text with quotes or arrays in it')
+  const constant = new Map(operand).set('value', new Map(value).set('value', `[${written.slice(1, -1)}]`))
+  return new Map(cast).set('child', constant)
+}
+
+function callOf(call: JsonObject): JsonObject {
+  const name = functionName(call)
+  const operands = list(call, 'children')
+  // `~` is read as this; in PostgreSQL a part of the text is enough.
+  if (name === 'regexp_full_match' || name === '~') return plainCall('regexp_matches', operands, call)
+  if (name === '~*') return plainCall('regexp_matches', [...operands, textOf('i')], call)
+  if (name === '!~*' || name === '!~') {
+    const flags = name === '!~*' ? [textOf('i')] : []
+    const match = plainCall('regexp_matches', [...operands, ...flags], call).set('alias', '')
+    return nodeOf({ ...expression('OPERATOR', 'OPERATOR_NOT', call), children: [match] })
+  }
+  if (name === 'format') throw refused('format() of PostgreSQL')
+  if (isClass(call, 'FUNCTION') && functionReads.has(name)) return ownCall(name, operands, call)
+  const plain = foldAscii(text(call, 'schema')) === 'pg_catalog' ? new Map(call).set('schema', '') : call
+  const other = otherNames.get(name)
+  return other === undefined ? plain : new Map(plain).set('function_name', other)
+}
+
+function isPlainCollation(name: string): boolean {
+  return /^(?:pg_catalog\.)?(?:default|c|posix|ucs_basic)$/i.test(name)
+}
+
+function operandOf(collate: JsonObject): JsonObject {
+  const operand = child(collate, 'child') ?? new Map()
+  return text(collate, 'alias') === '' ? operand : new Map(operand).set('alias', text(collate, 'alias'))
+}
+
+/** `x = ANY (list)`: the engine has no such subquery where tables are joined. */
+function anyOf(subquery: JsonObject): JsonObject {
+  const select = child(child(subquery, 'subquery'), 'node')
+  const [only, ...more] = list(select, 'select_list')
+  const isList = text(child(select, 'from_table'), 'type') === 'EMPTY' && more.length === 0 && isClass(only, 'FUNCTION')
+  const isEqual = text(subquery, 'subquery_type') === 'ANY' && text(subquery, 'comparison_type') === 'COMPARE_EQUAL'
+  if (!isEqual || !isList || functionName(only) !== 'unnest') return subquery
+  const [items = null] = list(only, 'children')
+  return plainCall('list_contains', [listOf(items), subquery.get('child') ?? null], subquery)
+}
+
+/** `ANY ('{a,b}')` takes a list as text. */
+function listOf(items: JsonValue): JsonValue {
+  if (!isClass(items, 'CONSTANT') && !isClass(items, 'PARAMETER')) return items
+  const type = nodeOf({
+    id: 'LIST',
+    type_info: nodeOf({
+      type: 'LIST_TYPE_INFO',
+      alias: '',
+      extension_info: null,
+      child_type: nodeOf({ id: 'VARCHAR', type_info: null }),
+    }),
+  })
+  return withArrayText(
+    nodeOf({ ...expression('CAST', 'OPERATOR_CAST', items), child: items, cast_type: type, try_cast: false }),
+  )
+}
+
+function columnOf(column: JsonObject, { readsOthers }: Context): JsonObject {
+  const word = readsOthers ? undefined : wordOf(column)
+  if (word !== undefined) return ownCall(word, [], column)
+  const [schema, ...names] = list(column, 'column_names')
+  const isPath = names.length === 2 && typeof schema === 'string'
+  return isPath && /^(pg_catalog|information_schema)$/i.test(schema)
+    ? new Map(column).set('column_names', names)
+    : column
+}
+
+/** Columns get the names that PostgreSQL gives them, and those that name things show the name. */
+function namedSelect(before: JsonObject, select: JsonObject, { shown: answers }: Context): JsonObject {
+  const originals = list(before, 'select_list')
+  const columns = list(select, 'select_list').map((column, index) => {
+    const original = originals[index]
+    if (!(column instanceof Map && original instanceof Map) || isClass(original, 'STAR')) return column
+    const isShown = answers.has(before) && isClass(original, 'CAST')
+    const kind = isShown ? namingTypes.get(typeWord(child(original, 'cast_type'))) : undefined
+    const shown = kind === undefined ? column : ownCall(`name_of_${kind}`, [new Map(column).set('alias', '')], column)
+    return new Map(shown).set('alias', text(original, 'alias') || columnName(original) || '?column?')
+  })
+  return new Map(select).set('select_list', columns)
+}
+
+function ownCall(name: string, operands: readonly JsonValue[], at: JsonObject): JsonObject {
+  return plainCall(name, operands, at).set('schema', listingSchema)
+}
+
+function plainCall(name: string, operands: readonly JsonValue[], at: JsonObject): JsonObject {
+  return nodeOf({
+    ...expression('FUNCTION', 'FUNCTION', at),
+    function_name: name,
+    schema: '',
+    children: [...operands],
+    filter: null,
+    order_bys: nodeOf({ type: 'ORDER_MODIFIER', orders: [] }),
+    distinct: false,
+    is_operator: false,
+    export_state: false,
+    catalog: '',
+  })
+}
+
+/** What all expressions have: alias and place are those of the one before. */
+function expression(kind: string, type: string, at: JsonObject): Record<string, JsonValue> {
+  return {
+    class: kind,
+    type,
+    alias: text(at, 'alias'),
+    query_location: at.get('query_location') ?? new JsonNumber(nowhere),
+  }
+}
+
+function textOf(value: string): JsonObject {
+  const type = nodeOf({ id: 'VARCHAR', type_info: null })
+  const constant = nodeOf({ type, is_null: false, value })
+  return nodeOf({ ...expression('CONSTANT', 'VALUE_CONSTANT', new Map()), value: constant })
+}
+
+function refused(construct: string): NodeError {
+  return new NodeError('QueryNotAllowed', `Statements about the catalogue may not use ${construct}.`, {})
+}
