@@ -1,7 +1,7 @@
 // Opens the rows of a portal, in the form that its client wants.
 
-import type { Portal } from './portals.ts'
-import { OpenRows, type RowForm } from './rows.ts'
+import type { Portal, Prepared } from './portals.ts'
+import { describedRows, OpenRows, type RowForm } from './rows.ts'
 import type { SessionView } from './session-view.ts'
 
 /** The address of a module of the library, as the process of the engine loads it. */
@@ -28,3 +28,19 @@ export async function openRows(session: SessionView, portal: Portal, form: RowFo
     return await OpenRows.open(context, asked, caller)
   }, portal.ending)
 }
+
+/** What a statement takes and gives: the types that its client said stay. Throws as the statement. */
+export async function describedStatement(
+  session: SessionView,
+  { sql, types }: Prepared,
+): Promise<{ readonly types: readonly number[]; readonly description: Uint8Array }> {
+  const { context, account } = session.parts
+  const form = { name: 'PgRows', module: moduleOf('rows'), binaryColumns: [] }
+  const asked = { sql, values: [], form, account, kept: session.transaction.kept }
+  const found = await session.running(async ({ caller }) => await describedRows(context, asked, caller))
+  const count = Math.max(types.length, found.types.length)
+  const all = Array.from({ length: count }, (_, at) => types[at] || (found.types[at] ?? unknownOid))
+  return { types: all, description: found.description }
+}
+
+const unknownOid = 705

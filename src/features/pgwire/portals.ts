@@ -55,6 +55,11 @@ export class Portals {
     return prepared
   }
 
+  /** Types of the parameters that were found out. */
+  retype(name: string, types: readonly number[]): void {
+    this.#statements.set(name, { ...this.statement(name), types })
+  }
+
   has(name: string): boolean {
     return this.#statements.has(name)
   }

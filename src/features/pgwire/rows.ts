@@ -67,30 +67,7 @@ export class OpenRows {
 
   /** Resolves with the first bytes. Throws the NodeErrors of a query. */
   static async open(context: ReplicaContext, asked: RowsAsked, caller: Caller): Promise<OpenRows> {
-    const { sql, values, form, limit } = asked
-    const bound = await datasetsOf(context, asked, caller)
-    const file = await openFileQuery(
-      context.replica,
-      {
-        query: sql,
-        queryDialect: 'SqlDuckDb',
-        datasets: bound.datasets,
-        format: { name: form.name, module: form.module },
-        options: {
-          escapeFormulas: false,
-          geometry: undefined,
-          binaryColumns: form.binaryColumns,
-          header: form.hasHeader === true,
-        },
-        skip: 0,
-        limit,
-        ...(values.length > 0 && { parameters: { form: 'list', values } }),
-      },
-      caller,
-    )
-    const { pieces } = await file.start()
-    const first = await wholeFirst(pieces)
-    const source = { heads: file.heads, isProvable: file.isProvable, hasBareNames: bound.hasBareNames }
+    const { source, first, pieces } = await begun(context, asked, caller)
     return new OpenRows(source, first, pieces)
   }
 
@@ -141,6 +118,57 @@ export class OpenRows {
     this.#held = new Uint8Array(0)
     await this.#pieces.return({ rows: 0, truncated: false })
   }
+}
+
+/** What a statement takes and gives, without running it: types of its parameters by their oids, and its RowDescription. Throws as `OpenRows.open`. */
+export async function describedRows(
+  context: ReplicaContext,
+  asked: RowsAsked,
+  caller: Caller,
+): Promise<{ readonly types: readonly number[]; readonly description: Uint8Array }> {
+  const { first, pieces } = await begun(context, { ...asked, describes: true }, caller)
+  await pieces.return({ rows: 0, truncated: false })
+  const view = new DataView(first.buffer, first.byteOffset, first.byteLength)
+  const types = Array.from({ length: view.getInt16(5) }, (_, at) => view.getInt32(7 + 4 * at))
+  return { types, description: first.subarray(lengthAt(first, 0)) }
+}
+
+interface Begun {
+  readonly source: RowsSource
+  readonly first: Uint8Array
+  readonly pieces: AnswerStream['pieces']
+}
+
+async function begun(
+  context: ReplicaContext,
+  asked: RowsAsked & { readonly describes?: true },
+  caller: Caller,
+): Promise<Begun> {
+  const { sql, values, form, limit, describes } = asked
+  const bound = await datasetsOf(context, asked, caller)
+  const file = await openFileQuery(
+    context.replica,
+    {
+      query: sql,
+      queryDialect: 'SqlDuckDb',
+      datasets: bound.datasets,
+      format: { name: form.name, module: form.module },
+      options: {
+        escapeFormulas: false,
+        geometry: undefined,
+        binaryColumns: form.binaryColumns,
+        header: form.hasHeader === true,
+      },
+      skip: 0,
+      limit,
+      describes,
+      ...(values.length > 0 && { parameters: { form: 'list', values } }),
+    },
+    caller,
+  )
+  const { pieces } = await file.start()
+  const first = await wholeFirst(pieces)
+  return { source: { heads: file.heads, isProvable: file.isProvable, hasBareNames: bound.hasBareNames }, first, pieces }
 }
 
 /** The first bytes, with at least the whole first message. */

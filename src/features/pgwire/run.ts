@@ -20,18 +20,18 @@ interface How {
 
 const copyNames = { text: 'PgCopyText', csv: 'PgCopyCsv', binary: 'PgCopyBinary' } as const
 
-/** What a portal gives, as one message; `alone`: nobody asks for its rows. Throws as the statement. */
-export async function described(session: SessionView, portal: Portal, how?: 'alone'): Promise<Uint8Array> {
+/** What a portal gives, as one message. Throws as the statement. */
+export async function described(session: SessionView, portal: Portal): Promise<Uint8Array> {
   const { statement } = portal.prepared
   const columns = textColumnsOf(statement)
   if (columns !== undefined) return backend.textRows(columns, [])
-  if (statement.kind === 'execute') return await described(session, await prepared(session, statement), how)
+  if (statement.kind === 'execute') return await described(session, await prepared(session, statement))
   if (statement.kind === 'fetch') {
     const { rows } = session.portals.portal(statement.name)
     return rows?.description ?? backend.noData
   }
   if (statement.kind !== 'select') return backend.noData
-  return (await opened(session, portal, how === 'alone' ? 0 : undefined)).description
+  return (await opened(session, portal)).description
 }
 
 /** The columns of what the door answers by itself. */

@@ -158,7 +158,15 @@ export class PostgresServer {
     settings.begin(startSettings(start))
     const process = this.#nextProcess()
     const secret = new Uint8Array(randomBytes(4))
-    const session = new Session({ context, wire, login: who, settings, account, address: address() })
+    const session = new Session({
+      context,
+      wire,
+      login: who,
+      settings,
+      account,
+      processId: process,
+      address: address(),
+    })
     wire.queue(backend.authenticated)
     session.tell(SessionSettings.reported)
     wire.queue(backend.keyData(process, secret))

@@ -15,6 +15,8 @@ export interface SessionParts {
   readonly settings: SessionSettings
   /** Of the database that it is connected to; undefined for all accounts. */
   readonly account: string | undefined
+  /** The number that its client cancels it with. */
+  readonly processId: number
   /** Where this node is reached over HTTP. */
   readonly address: string
 }

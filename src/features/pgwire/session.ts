@@ -13,6 +13,7 @@ import { Transaction } from '../../libraries/pgwire/transaction.ts'
 import { parameterOf } from '../../libraries/pgwire/values.ts'
 import { newPortal, type Portal, Portals, type Prepared } from './portals.ts'
 import { endedBy } from './rows.ts'
+import { describedStatement } from './open-portal.ts'
 import { described, runPortal } from './run.ts'
 import type { Running, SessionParts, SessionView } from './session-view.ts'
 import { WireClosed } from './wire.ts'
@@ -186,17 +187,14 @@ export class Session implements SessionView {
     }
     const prepared = this.portals.statement(name)
     this.#demandGood(prepared.statement.kind)
-    // Nothing tells more of a parameter than that it may be written as text.
-    const unknownOid = 25
-    wire.queue(backend.parameterTypes(prepared.types.map((oid) => (oid === 0 ? unknownOid : oid))))
-    const values = prepared.types.map((oid, at) => parameterOf(at + 1, oid, 0, undefined))
-    const portal = newPortal(prepared, values, [], false)
-    try {
-      wire.queue(await described(this, portal, 'alone'))
-    } finally {
-      portal.ending.abort('closed')
-      await portal.rows?.close().catch(() => undefined)
+    if (prepared.statement.kind !== 'select') {
+      wire.queue(backend.parameterTypes(prepared.types))
+      return wire.queue(await described(this, newPortal(prepared, [], [], false)))
     }
+    const { types, description } = await describedStatement(this, prepared)
+    this.portals.retype(name, types)
+    wire.queue(backend.parameterTypes(types))
+    wire.queue(description)
   }
 
   async #execute(portal: Portal, most: number, how: 'simple' | 'extended'): Promise<void> {
@@ -210,7 +208,7 @@ export class Session implements SessionView {
   }
 
   async running<T>(work: (running: Running) => Promise<T>, ending = new AbortController()): Promise<T> {
-    const { context, login, wire, settings } = this.parts
+    const { context, login, wire, settings, account, processId } = this.parts
     this.#running = ending
     const timeoutMs = Number(settings.get('statement_timeout'))
     const over = new AbortController()
@@ -224,6 +222,13 @@ export class Session implements SessionView {
       mayRead: (dataset) => can(reader, 'read', dataset),
       signal: AbortSignal.any([ending.signal, wire.signal]),
       room,
+      connection: {
+        database: account ?? 'all',
+        user: login.user,
+        version: `PostgreSQL ${settings.get('server_version')}`,
+        processId,
+        settings: Object.fromEntries(settings.all().map(([name, value]) => [name.toLowerCase(), value])),
+      },
     }
     try {
       return await work({ caller, ending })

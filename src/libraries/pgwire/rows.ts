@@ -4,7 +4,7 @@
 import { ByteBuffer } from '../base/byte-buffer.ts'
 import { utf8 } from '../base/bytes.ts'
 import { NodeError } from '../base/errors.ts'
-import type { FileColumn, FileFormat, FileOptions } from '../columnar/outputs/file-format.ts'
+import type { FileColumn, FileFormat, FileOptions, FileTools } from '../columnar/outputs/file-format.ts'
 import type { RecordBatch } from '../model/schema.ts'
 import { checkCount, fieldWriters, pgFacts, piecesOf, startBytes } from './fields.ts'
 import { putInt16, putInt32, setInt32 } from './integers.ts'
@@ -16,10 +16,11 @@ export const pgRows: FileFormat = {
   ...pgFacts,
   name: 'PgRows',
   module: import.meta.url,
-  begin: (columns, options) => {
+  begin: (columns, options, { parameters }) => {
     checkCount(columns)
     const isBinary = formsOf(columns, options)
     const out = new ByteBuffer(startBytes)
+    if (parameters !== undefined) describeParameters(out, parameters)
     describeRow(out, columns, isBinary)
     return {
       rows: (batch) => piecesOf(batch, out, dataRows(batch, columns, isBinary, out), () => out.take()),
@@ -39,6 +40,23 @@ function formsOf({ length }: readonly FileColumn[], { binaryColumns = [] }: File
       hint: 'Give one form for all columns, or one for each.',
     },
   )
+}
+
+const unknownOid = 705
+
+/** ParameterDescription: the types of `$1`, `$2` and so on. */
+function describeParameters(out: ByteBuffer, parameters: NonNullable<FileTools['parameters']>): void {
+  const numbers = parameters.map(({ name }) => Number(name))
+  const start = out.at
+  out.byte(0x74)
+  putInt32(out, 0)
+  const count = Math.max(0, ...numbers)
+  putInt16(out, count)
+  for (let number = 1; number <= count; number++) {
+    const column = parameters[numbers.indexOf(number)]?.column
+    putInt32(out, column === undefined ? unknownOid : pgTypeOf(column).oid)
+  }
+  setInt32(out.bytes, start + 1, out.at - start - 1)
 }
 
 function describeRow(out: ByteBuffer, columns: readonly FileColumn[], isBinary: readonly boolean[]): void {

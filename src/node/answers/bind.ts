@@ -38,6 +38,8 @@ export type Bindable = Pick<QueryRequest, 'query' | 'datasets' | 'parameters' | 
   /** For a proof, made or checked. */
   readonly isProven?: boolean
   readonly explain?: boolean | undefined
+  /** Nobody runs it: it has no values yet. */
+  readonly describes?: boolean | undefined
 }
 
 /** A statement whose names are bound to blocks. */
@@ -70,7 +72,7 @@ export async function lookAt(
 export async function bindQuery(deps: BindDeps, request: Bindable, caller: Caller): Promise<BoundQuery> {
   demandSqlSize(request, deps.limits.sqlBytes)
   const analysis = await deps.engine.analyze(statementOf(request.query), askingOf(deps.catalog, caller))
-  matchParameters(analysis.parameters, request.parameters)
+  if (request.describes !== true) matchParameters(analysis.parameters, request.parameters)
   const reader = new Reader(deps.catalog, caller.mayRead)
   const datasets =
     request.pins === undefined ? request.datasets : await datasetsOfPins(reader, analysis.tables, request.pins)

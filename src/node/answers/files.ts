@@ -58,7 +58,9 @@ export interface OpenFile {
 /** Binds a query. It and `start` throw the NodeErrors of docs/spec/http.md §4. */
 export async function openFileQuery(
   deps: ReplicaDeps,
-  request: Pick<QueryRequest, 'query' | 'queryDialect' | 'datasets' | 'parameters' | 'pins' | 'explain'> & FileRequest,
+  request: Pick<QueryRequest, 'query' | 'queryDialect' | 'datasets' | 'parameters' | 'pins' | 'explain'> &
+    FileRequest &
+    Pick<StreamJob, 'describes'>,
   caller: Caller,
 ): Promise<OpenFile> {
   checkDialect(request.queryDialect, deps.engine.dialect)
@@ -76,6 +78,7 @@ export async function openFileQuery(
     skip,
     limit,
     inOffsetOrder,
+    describes: request.describes,
     ...(request.parameters && { parameters: request.parameters.values }),
     ...(listings.length > 0 && { listings }),
   }

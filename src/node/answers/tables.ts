@@ -65,7 +65,7 @@ async function mayReadMerged(
   { analysis, views, bindings, request }: BoundQuery,
   caller: Caller,
 ): Promise<boolean> {
-  if (analysis.catalogue !== undefined || !files.areLong(views)) return false
+  if (analysis.catalogue !== undefined || request.describes === true || !files.areLong(views)) return false
   const tables = bindings.map(({ parts, view }) => ({ parts, schema: view.schema }))
   const parameters = request.parameters?.values ?? []
   const { skip, limit } = request
@@ -116,7 +116,11 @@ function tablesOf({ bindings }: BoundQuery, found: readonly FoundFiles[]): Engin
 }
 
 /** The rows that decide an answer; undefined where they may be any. */
-function wantedRows({ narrowing }: Analysis, { skip, limit, parameters, isProven }: Bindable): WantedRows | undefined {
+function wantedRows(
+  { narrowing }: Analysis,
+  { skip, limit, parameters, isProven, describes }: Bindable,
+): WantedRows | undefined {
+  if (describes === true) return undefined
   // mutant: a proof is of fewer rows than decide its answer
   if (narrowing === undefined || (isProven === true && !narrowing.inProofs)) return undefined
   return { narrowing, parameters: parameters?.values ?? [], skip, limit }

@@ -126,6 +126,8 @@ export interface StreamJob extends Pick<EngineJob, 'analysis' | 'tables' | 'skip
   readonly inOffsetOrder: boolean
   /** Nobody sees a byte before the last one is there: an error that comes late is told like an early one. */
   readonly isKept?: boolean
+  /** Nothing is run: the format tells what the statement takes and gives. */
+  readonly describes?: boolean | undefined
 }
 
 /** How a streamed answer ended: whole, as far as `limit` goes. */

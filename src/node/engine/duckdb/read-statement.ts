@@ -1,8 +1,12 @@
 // A statement as it comes, parsed and gated; one about the catalogue of PostgreSQL in words of the engine.
 
+import { assert } from '../../../libraries/base/assert.ts'
 import type { JsonObject } from '../../../libraries/base/json/value.ts'
 import { askingCatalogue, postgresListings } from '../../../libraries/pgwire/catalogue/rewriting.ts'
-import { type GateResult, gateStatement } from '../../../libraries/sql/gate.ts'
+import { foldAscii } from '../../../libraries/model/names.ts'
+import { checkReproducible } from '../../../libraries/sql/demands.ts'
+import type { HeldTable } from '../process/file-lists.ts'
+import { type GateResult, gateStatement, notAllowed } from '../../../libraries/sql/gate.ts'
 import { type QuotedSql, quoteOffsetWord } from '../../../libraries/sql/offset-word.ts'
 import type { Rewriter } from '../../../libraries/sql/rewriter.ts'
 import { checkStatementKind, positionOfByte } from '../../../libraries/sql/sql-text.ts'
@@ -29,4 +33,22 @@ export async function readStatement(
   const node = asking?.node ?? (await parse(sql))
   const gate = gateStatement(node, (offset) => positionOfByte(sql, offset), asking && postgresListings)
   return { sql, node, gate }
+}
+
+/** Throws NodeError `QueryNotAllowed` for a name that only looks like a column, `NotReproducible`. */
+export function checkJob(
+  statement: ReadStatement,
+  job: { readonly tables: readonly Pick<HeldTable, 'parts' | 'schema'>[]; readonly reproducible: boolean },
+): void {
+  const given = new Set(job.tables.map((table) => JSON.stringify(table.parts)))
+  for (const table of statement.gate.tables) {
+    assert(given.has(JSON.stringify(table.parts)), `a table is given for each name of the statement`)
+  }
+  if (job.reproducible) checkReproducible(statement.sql, statement.gate)
+  for (const name of statement.gate.sessionNames) {
+    const isColumn = job.tables.some((table) =>
+      table.schema?.fields.some((field) => foldAscii(field.name) === name.construct),
+    )
+    if (!isColumn && !statement.gate.aliases.has(name.construct)) throw notAllowed(name)
+  }
 }

@@ -5,11 +5,11 @@ import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBResult } from '@d
 import { assert, must } from '../../../libraries/base/assert.ts'
 import { defined } from '../../../libraries/base/collections.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
-import { foldAscii } from '../../../libraries/model/names.ts'
 import type { OutputSchema } from '../../../libraries/model/schema.ts'
 import type { Parameter } from '../../../libraries/model/parameters.ts'
 import { jsonLayoutOf } from '../../../libraries/columnar/outputs/layouts.ts'
-import { type ReadStatement, readStatement } from './read-statement.ts'
+import { describeStatement } from './describe.ts'
+import { checkJob, type ReadStatement, readStatement } from './read-statement.ts'
 import { Footers } from './footers.ts'
 import { withListings } from './listings.ts'
 import { type Rendered, renderResult } from './results.ts'
@@ -18,7 +18,7 @@ import { outputSchemaOf } from './types.ts'
 import { Views } from './views.ts'
 import { areManySmall, HeldLists, type HeldTable } from '../process/file-lists.ts'
 import { cancelled } from '../process/cancelled.ts'
-import { checkDuplicates, checkReproducible, demandOffsetOrder, raced } from '../../../libraries/sql/demands.ts'
+import { checkDuplicates, demandOffsetOrder, raced } from '../../../libraries/sql/demands.ts'
 import { optimizersLeftOut } from '../../../libraries/sql/optimizers.ts'
 import { type GateResult, notAllowed } from '../../../libraries/sql/gate.ts'
 import {
@@ -214,13 +214,30 @@ export class DuckDbSession {
 
   async #stream(job: PlainStreamJob, open: (stability: Stability) => StreamSink): Promise<StreamEnd> {
     const tables = await this.#tablesOf(job)
+    if (job.describes === true) return await this.#describe(job, tables, open)
     if (job.inOffsetOrder) demandOffsetOrder((await this.#statement(job.analysis.sql, job.analysis.speaks)).node)
     const plan = await this.#planOf({ ...job, reproducible: false }, tables)
-    checkDuplicates(plan.names)
+    if (job.analysis.speaks !== 'postgres') checkDuplicates(plan.names)
     const { exportBytes, resultBytes: rowBytes } = this.#settings
     const options = { ...job, names: plan.names, exportBytes, rowBytes }
     const sink = open(plan.stability)
     return await this.#guard(undefined, async () => await streamResult(this.#connection, plan.sql, sink, options))
+  }
+
+  async #describe(
+    job: PlainStreamJob,
+    tables: readonly HeldTable[],
+    open: (stability: Stability) => StreamSink,
+  ): Promise<StreamEnd> {
+    const statement = await this.#statement(job.analysis.sql, job.analysis.speaks)
+    checkJob(statement, { ...job, reproducible: false })
+    await this.#guard(undefined, async () => await this.#views.ensure(tables))
+    const prepared = await this.#prepare(statement, await this.#rewriter.printable(statement.node, statement.sql), [])
+    try {
+      return await describeStatement(prepared, open('pinned'), job)
+    } finally {
+      prepared.destroySync()
+    }
   }
 
   /** Ends the query in flight with an error; it may take a while or never happen. */
@@ -374,20 +391,6 @@ export class DuckDbSession {
 /** False for what another moment answers otherwise, or another catalogue. */
 function isLasting({ volatile, catalogue }: GateResult): boolean {
   return (volatile ?? catalogue) === undefined
-}
-
-function checkJob(statement: Statement, job: Wanted): void {
-  const given = new Set(job.tables.map((table) => JSON.stringify(table.parts)))
-  for (const table of statement.gate.tables) {
-    assert(given.has(JSON.stringify(table.parts)), `a table is given for each name of the statement`)
-  }
-  if (job.reproducible) checkReproducible(statement.sql, statement.gate)
-  for (const name of statement.gate.sessionNames) {
-    const isColumn = job.tables.some((table) =>
-      table.schema?.fields.some((field) => foldAscii(field.name) === name.construct),
-    )
-    if (!isColumn && !statement.gate.aliases.has(name.construct)) throw notAllowed(name)
-  }
 }
 
 function remember<T>(cache: Map<string, T>, { key, value, most }: { key: string; value: T; most: number }): void {

@@ -8,7 +8,7 @@ import { assert, must } from '../../../libraries/base/assert.ts'
 import { NodeError } from '../../../libraries/base/errors.ts'
 import type { RecordBatch } from '../../../libraries/model/schema.ts'
 import { sliceBatch } from '../../../libraries/columnar/arrow/columns.ts'
-import type { FileFormat, FileWriter } from '../../../libraries/columnar/outputs/file-format.ts'
+import type { FileColumn, FileFormat, FileTools, FileWriter } from '../../../libraries/columnar/outputs/file-format.ts'
 import { fileFormatOf } from '../../../libraries/columnar/outputs/formats.ts'
 import { resultColumn } from './columns.ts'
 import { chunksOf, type RowGroup, rowGroups, rowSizes } from './groups.ts'
@@ -34,7 +34,7 @@ export interface StreamOptions extends Wanted {
 }
 
 /** The format of this name: of the library, or of the module of a feature. */
-async function loadFormat({ format: name, module }: Wanted): Promise<FileFormat> {
+async function loadFormat({ format: name, module }: Pick<Wanted, 'format' | 'module'>): Promise<FileFormat> {
   const exported: object = module === undefined ? {} : await import(module)
   const isWanted = (one: object): one is FileFormat => 'name' in one && one.name === name && 'begin' in one
   return must(fileFormatOf(name) ?? Object.values(exported).find(isWanted), 'a job names a file format')
@@ -53,18 +53,31 @@ export async function streamResult(
   const result = await connection.stream(sql)
   assert(result.isStreaming, 'a result that streams says so')
   const { names } = options
-  const format = await loadFormat(options)
   const types = result.columnTypes()
-  const columns = types.map((type, at) => resultColumn(names[at] ?? '', type, format))
-  const facts = columns.map((column) => column.facts)
-  const { charset } = options.options
-  const encode = charset && (await import('../../../libraries/formats/dialect/charset.ts')).encoderOf(charset)
-  const writer = format.begin(facts, options.options, { compress, ...(encode && { encode }), source: options.source })
+  const form = await loadFormat(options)
+  const columns = types.map((type, at) => resultColumn(names[at] ?? '', type, form))
+  const { writer } = await beginWriter(
+    columns.map((column) => column.facts),
+    options,
+  )
   const out = new BoundedSink(sink, options.exportBytes)
   const end = await writeRows(result, { ...options, types, columns, writer, out })
   if (!result.isStreaming) await failAgain(connection, sql, options.isKept === true ? 0 : sink.sentBytes)
   await out.all(writer.end())
   return end
+}
+
+/** Begins a file. Throws as `FileFormat.begin`. */
+export async function beginWriter(
+  columns: readonly FileColumn[],
+  options: Pick<Wanted, 'format' | 'module' | 'options' | 'source'> & Pick<FileTools, 'parameters'>,
+): Promise<{ readonly writer: FileWriter }> {
+  const format = await loadFormat(options)
+  const { charset } = options.options
+  const encode = charset && (await import('../../../libraries/formats/dialect/charset.ts')).encoderOf(charset)
+  const { source, parameters } = options
+  const tools = { compress, ...(encode && { encode }), source, parameters }
+  return { writer: format.begin(columns, options.options, tools) }
 }
 
 /** What leaves at once is compressed fast; pages fit into one piece of output. */
