@@ -1,6 +1,6 @@
 // Floats as PostgreSQL prints them: the fewest digits that lie between the neighbours' midpoints, never on one, with an exponent from
 // as many digits on as the type always holds.
-// Source: PostgreSQL, src/common/d2s.c, f2s.c (to_chars) and ryu_common.h (STRICTLY_SHORTEST is 0)
+// Source: PostgreSQL's d2s.c, f2s.c (to_chars) and ryu_common.h (STRICTLY_SHORTEST is 0)
 
 import { AssertionFailed } from '../base/assert.ts'
 import type { ByteBuffer } from '../base/byte-buffer.ts'
