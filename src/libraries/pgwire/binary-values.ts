@@ -1,5 +1,5 @@
 // Values in binary form, in network order, as the receive functions of PostgreSQL read them. Times are counted from 2000-01-01.
-// Source: PostgreSQL, utils/adt: numeric.c (numeric_recv), timestamp.c, date.c, jsonb.c; timestamp.h
+// Source: PostgreSQL's numeric.c (numeric_recv), timestamp.c, date.c, jsonb.c, timestamp.h
 
 import { must } from '../base/assert.ts'
 import type { ByteBuffer } from '../base/byte-buffer.ts'

@@ -1,5 +1,5 @@
 // The rows of an answer as CopyData messages, with what COPY (…) TO STDOUT writes: text, CSV, binary. A message holds whole rows.
-// Source: https://www.postgresql.org/docs/current/sql-copy.html, File Formats; PostgreSQL, copyto.c
+// Source: https://www.postgresql.org/docs/current/sql-copy.html, File Formats; PostgreSQL's copyto.c
 
 import { must } from '../base/assert.ts'
 import { ByteBuffer } from '../base/byte-buffer.ts'

@@ -1,12 +1,12 @@
 // Floats as PostgreSQL prints them: the fewest digits that lie between the neighbours' midpoints, never on one, with an exponent from
 // as many digits on as the type always holds.
-// Source: PostgreSQL, d2s.c, f2s.c (to_chars) and ryu_common.h (STRICTLY_SHORTEST is 0)
+// Source: PostgreSQL's d2s.c, f2s.c (to_chars) and ryu_common.h (STRICTLY_SHORTEST is 0)
 
 import { AssertionFailed } from '../base/assert.ts'
 import type { ByteBuffer } from '../base/byte-buffer.ts'
 
 const [minus, point] = [0x2d, 0x2e]
-const powers = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7] as const
+const powers = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12] as const
 const leastPlain = 1e-4
 /** From here on there is an exponent. Any two decimals of so few digits are different floats of the type. */
 const endPlain64 = 1e15
@@ -14,14 +14,14 @@ const endPlain32 = 1e6
 
 /** Writes a float of 64 bits. */
 export function writeFloat8(out: ByteBuffer, value: number): void {
-  if (writeShort(out, value, false) || writeOther(out, value)) return
+  if (writeShort(out, value) || writeOther(out, value)) return
   const magnitude = Math.abs(value)
   out.ascii(magnitude >= leastPlain && magnitude < endPlain64 ? String(value) : withExponent(shortest64(value)))
 }
 
 /** Writes a float of 32 bits. */
 export function writeFloat4(out: ByteBuffer, value: number): void {
-  if (writeShort(out, value, true) || writeOther(out, value)) return
+  if (writePlain32(out, value) || writeOther(out, value)) return
   const text = shortest32(value)
   // The number that the digits say, which the float is not quite: 1e-4 is a little more than its float.
   const said = Math.abs(Number(text))
@@ -37,28 +37,61 @@ function writeOther(out: ByteBuffer, value: number): boolean {
   return true
 }
 
-/** Writes a number that is a decimal of few digits, as most measured numbers are; false where it is none. */
-function writeShort(out: ByteBuffer, value: number, isSingle: boolean): boolean {
+/** Writes a double that is a decimal of few digits, as most measured numbers are; false where it is none. */
+function writeShort(out: ByteBuffer, value: number): boolean {
   const magnitude = value < 0 ? -value : value
-  const most = isSingle ? endPlain32 : endPlain64
-  if (!(magnitude >= leastPlain && magnitude < most)) return false
+  if (!(magnitude >= leastPlain && magnitude < endPlain64)) return false
   // What has more than seven places has them for any power.
-  if (!isSingle && magnitude < 1e8 && Math.round(magnitude * 1e7) / 1e7 !== magnitude) return false
-  for (let places = 0; places < powers.length; places++) {
+  if (magnitude < 1e8 && Math.round(magnitude * 1e7) / 1e7 !== magnitude) return false
+  for (let places = 0; places <= 7; places++) {
     const power = powers[places] ?? 1
     const scaled = Math.round(magnitude * power)
-    if (scaled >= most) return false
-    const back = scaled / power
-    if ((isSingle ? Math.fround(back) : back) !== magnitude) continue
-    if (value < 0) out.byte(minus)
-    const whole = Math.floor(scaled / power)
-    out.integer(whole)
-    if (places === 0) return true
-    out.byte(point)
-    out.padded(scaled - whole * power, places)
+    if (scaled >= endPlain64) return false
+    if (scaled / power !== magnitude) continue
+    writeScaled(out, value < 0, scaled, places)
     return true
   }
   return false
+}
+
+const single = new Float32Array(1)
+const bitsOfSingle = new Int32Array(single.buffer)
+
+/** Writes a float of 32 bits that has no exponent. The products are exact: 25 bits by those of 5^12, which are 28. */
+function writePlain32(out: ByteBuffer, value: number): boolean {
+  const magnitude = value < 0 ? -value : value
+  if (!(magnitude >= leastPlain && magnitude < endPlain32)) return false
+  single[0] = magnitude
+  const bits = bitsOfSingle[0] ?? 0
+  bitsOfSingle[0] = bits - 1
+  const low = (magnitude + (single[0] ?? 0)) / 2
+  bitsOfSingle[0] = bits + 1
+  const high = (magnitude + (single[0] ?? 0)) / 2
+  for (let places = 0; places < powers.length; places++) {
+    const power = powers[places] ?? 1
+    const scaled = magnitude * power
+    const whole = Math.floor(scaled)
+    const rest = scaled - whole
+    const nearest = rest > 0.5 || (rest === 0.5 && whole % 2 === 1) ? whole + 1 : whole
+    // Below a power of two neighbours are nearer than above it: the decimal above can be the only one that is near enough.
+    const found = nearest > low * power ? nearest : whole + 1
+    if (found >= high * power) continue
+    if (found >= endPlain32 * power) return false
+    writeScaled(out, value < 0, found, places)
+    return true
+  }
+  return false
+}
+
+/** The fraction is below 2^31, as few digits are. */
+function writeScaled(out: ByteBuffer, isNegative: boolean, scaled: number, places: number): void {
+  const power = powers[places] ?? 1
+  if (isNegative) out.byte(minus)
+  const whole = Math.floor(scaled / power)
+  out.integer(whole)
+  if (places === 0) return
+  out.byte(point)
+  out.padded(scaled - whole * power, places)
 }
 
 /** `1.5e-7` as `1.5e-07`. */

@@ -1,6 +1,6 @@
 // The server's side of SCRAM-SHA-256 and SCRAM-SHA-256-PLUS: what a client says first, the challenge, what it says last, the verdict.
 // Each step is a value; a failure is one too, with the reason, which is not for the client where it concerns the password.
-// Sources: RFC 5802, RFC 7677, RFC 5929 (tls-server-end-point); PostgreSQL, src/backend/libpq/auth-scram.c
+// Sources: RFC 5802, RFC 7677, RFC 5929 (tls-server-end-point); PostgreSQL's auth-scram.c
 
 import { assert } from '../base/assert.ts'
 import { base64Text, fromBase64 } from '../base/base64.ts'

@@ -1,5 +1,5 @@
 // Values as text, as PostgreSQL prints them with DateStyle ISO, IntervalStyle postgres, bytea_output hex and the time zone UTC.
-// Source: PostgreSQL, datetime.c (EncodeDateTime, EncodeInterval)
+// Source: PostgreSQL's datetime.c (EncodeDateTime, EncodeInterval)
 
 import { must } from '../base/assert.ts'
 import type { ByteBuffer } from '../base/byte-buffer.ts'

@@ -1,6 +1,6 @@
 // The types of PostgreSQL that stand for the columns of an answer, by their numbers in its catalogue. What PostgreSQL cannot hold
 // whole is text: nanoseconds, and types of the engine that it has no like of.
-// Source: PostgreSQL, pg_type.dat; the modifier of numeric: numeric.c
+// Source: PostgreSQL's pg_type.dat; the modifier of numeric: numeric.c
 
 import { AssertionFailed } from '../base/assert.ts'
 import { noZone } from '../model/schema.ts'

@@ -106,7 +106,9 @@ describe.skipIf(!hasPostgres)('a server of PostgreSQL', () => {
     const words = new Float32Array(1)
     const hard = hardFloats(words, new Int32Array(words.buffer))
     const bits = sample(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }))
-    const any = new Float32Array(Int32Array.from(bits).buffer)
+    // From 1e-4 to 1e6, which have no exponent, and all others.
+    const plain = sample(fc.integer({ min: 0x38d1b717, max: 0x49742400 }))
+    const any = new Float32Array(Int32Array.from([...bits, ...plain]).buffer)
     const values = Float32Array.from([
       ...hard,
       // NaNs have other bits here than there.
