@@ -16,11 +16,11 @@ export const pgRows: FileFormat = {
   ...pgFacts,
   name: 'PgRows',
   module: import.meta.url,
-  begin: (columns, options, { parameters }) => {
+  begin: (columns, options, { parameterTypes }) => {
     checkCount(columns)
     const isBinary = formsOf(columns, options)
     const out = new ByteBuffer(startBytes)
-    if (parameters !== undefined) describeParameters(out, parameters)
+    if (parameterTypes !== undefined) describeParameters(out, parameterTypes)
     describeRow(out, columns, isBinary)
     return {
       rows: (batch) => piecesOf(batch, out, dataRows(batch, columns, isBinary, out), () => out.take()),
@@ -45,7 +45,7 @@ function formsOf({ length }: readonly FileColumn[], { binaryColumns = [] }: File
 const unknownOid = 705
 
 /** ParameterDescription: the types of `$1`, `$2` and so on. */
-function describeParameters(out: ByteBuffer, parameters: NonNullable<FileTools['parameters']>): void {
+function describeParameters(out: ByteBuffer, parameters: NonNullable<FileTools['parameterTypes']>): void {
   const numbers = parameters.map(({ name }) => Number(name))
   const start = out.at
   out.byte(0x74)

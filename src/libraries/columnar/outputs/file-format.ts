@@ -37,7 +37,7 @@ export interface FileTools {
   /** Given where the format tells it. */
   readonly source?: FileSource | undefined
   /** Given where a statement is described and not run: what it takes; `column` is absent where nothing tells its type. */
-  readonly parameters?: readonly { readonly name: string; readonly column: FileColumn | undefined }[] | undefined
+  readonly parameterTypes?: readonly { readonly name: string; readonly column: FileColumn | undefined }[] | undefined
 }
 
 /** What a caller may choose of a file. */

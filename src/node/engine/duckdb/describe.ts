@@ -13,7 +13,7 @@ export async function describeStatement(
   sink: StreamSink,
   job: Pick<StreamJob, 'format' | 'module' | 'options'>,
 ): Promise<StreamEnd> {
-  const parameters = Array.from({ length: prepared.parameterCount }, (_, at) => {
+  const parameterTypes = Array.from({ length: prepared.parameterCount }, (_, at) => {
     const name = prepared.parameterName(at + 1)
     return { name, column: factsOf(name, () => prepared.parameterType(at + 1)) }
   })
@@ -21,7 +21,7 @@ export async function describeStatement(
     const name = prepared.columnName(at)
     return factsOf(name, () => prepared.columnType(at)) ?? { name, type: { kind: 'String' }, means: 'value' }
   })
-  const { writer } = await beginWriter(columns, { ...job, parameters })
+  const { writer } = await beginWriter(columns, { ...job, parameterTypes })
   for (const piece of writer.end()) await sink.write(piece)
   return { rows: 0, truncated: false }
 }

@@ -52,3 +52,8 @@ export function checkJob(
     if (!isColumn && !statement.gate.aliases.has(name.construct)) throw notAllowed(name)
   }
 }
+
+/** False for what another moment answers otherwise, or another catalogue. */
+export function isLasting({ volatile, catalogue }: GateResult): boolean {
+  return (volatile ?? catalogue) === undefined
+}

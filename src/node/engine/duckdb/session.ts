@@ -9,7 +9,7 @@ import type { OutputSchema } from '../../../libraries/model/schema.ts'
 import type { Parameter } from '../../../libraries/model/parameters.ts'
 import { jsonLayoutOf } from '../../../libraries/columnar/outputs/layouts.ts'
 import { describeStatement } from './describe.ts'
-import { checkJob, type ReadStatement, readStatement } from './read-statement.ts'
+import { checkJob, isLasting, type ReadStatement, readStatement } from './read-statement.ts'
 import { Footers } from './footers.ts'
 import { withListings } from './listings.ts'
 import { type Rendered, renderResult } from './results.ts'
@@ -232,7 +232,11 @@ export class DuckDbSession {
     const statement = await this.#statement(job.analysis.sql, job.analysis.speaks)
     checkJob(statement, { ...job, reproducible: false })
     await this.#guard(undefined, async () => await this.#views.ensure(tables))
-    const prepared = await this.#prepare(statement, await this.#rewriter.printable(statement.node, statement.sql), [])
+    const { sql, node, gate } = statement
+    const nulls = gate.parameters.map((name): Parameter => ({ name, type: 'NULL', text: 'null' }))
+    const rewritten = await this.#rewriter.printable(node, sql, nulls)
+    const isOwn = !rewritten.checksJson && !rewritten.readsListings
+    const prepared = await this.#prepare(statement, isOwn ? { ...rewritten, hasParameters: false } : rewritten, nulls)
     try {
       return await describeStatement(prepared, open('pinned'), job)
     } finally {
@@ -386,11 +390,6 @@ export class DuckDbSession {
       throw errorOfEngine(raw, { sql, memoryBytes: this.#settings.memoryBytes, dataRoots: this.#settings.dataRoots })
     }
   }
-}
-
-/** False for what another moment answers otherwise, or another catalogue. */
-function isLasting({ volatile, catalogue }: GateResult): boolean {
-  return (volatile ?? catalogue) === undefined
 }
 
 function remember<T>(cache: Map<string, T>, { key, value, most }: { key: string; value: T; most: number }): void {

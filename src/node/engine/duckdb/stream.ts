@@ -70,13 +70,13 @@ export async function streamResult(
 /** Begins a file. Throws as `FileFormat.begin`. */
 export async function beginWriter(
   columns: readonly FileColumn[],
-  options: Pick<Wanted, 'format' | 'module' | 'options' | 'source'> & Pick<FileTools, 'parameters'>,
+  options: Pick<Wanted, 'format' | 'module' | 'options' | 'source'> & Pick<FileTools, 'parameterTypes'>,
 ): Promise<{ readonly writer: FileWriter }> {
   const format = await loadFormat(options)
   const { charset } = options.options
   const encode = charset && (await import('../../../libraries/formats/dialect/charset.ts')).encoderOf(charset)
-  const { source, parameters } = options
-  const tools = { compress, ...(encode && { encode }), source, parameters }
+  const { source, parameterTypes } = options
+  const tools = { compress, ...(encode && { encode }), source, parameterTypes }
   return { writer: format.begin(columns, options.options, tools) }
 }
 
