@@ -20,7 +20,7 @@ import { areManySmall, HeldLists, type HeldTable } from '../process/file-lists.t
 import { cancelled } from '../process/cancelled.ts'
 import { checkDuplicates, demandOffsetOrder, raced } from '../../../libraries/sql/demands.ts'
 import { optimizersLeftOut } from '../../../libraries/sql/optimizers.ts'
-import { type GateResult, notAllowed } from '../../../libraries/sql/gate.ts'
+import { notAllowed } from '../../../libraries/sql/gate.ts'
 import {
   type Case,
   type ChildSettings,
