@@ -26,7 +26,9 @@ export interface Portal {
 
 const statementsMost = 1000
 const portalsMost = 100
-const textMost = 16 * 1024 * 1024
+const textMost = 1024 * 1024
+/** Of the values of portals with names, in characters. */
+const valuesMost = 256 * 1024
 
 export class Portals {
   readonly #statements = new Map<string, Prepared>()
@@ -80,6 +82,9 @@ export class Portals {
     if (name === '') await this.close('')
     if (this.#portals.has(name)) throw new PostgresFault('42P03', `cursor "${shown(name)}" already exists`)
     if (this.#portals.size >= portalsMost) throw new PostgresFault('53400', `more than ${portalsMost} portals`)
+    const named = [...this.#portals].filter(([other]) => other !== '').map(([, one]) => one)
+    const length = (name === '' ? named : [...named, portal]).reduce((sum, one) => sum + lengthOf(one), 0)
+    if (length > valuesMost) throw new PostgresFault('53400', `more than ${valuesMost} characters of values in portals`)
     this.#portals.set(name, portal)
   }
 
@@ -111,6 +116,10 @@ export function newPortal(
   isHeld: boolean,
 ): Portal {
   return { prepared, values, binaryColumns, isHeld, ending: new AbortController(), rows: undefined, isDone: false }
+}
+
+function lengthOf({ values }: Portal): number {
+  return values.reduce((sum, { text }) => sum + text.length, 0)
 }
 
 function shown(name: string): string {

@@ -8,6 +8,7 @@ import { networkOf } from '../../node/http/answer.ts'
 import type { ReplicaContext } from '../../node/http/context.ts'
 import { closeGraceMs } from '../../node/http/connections.ts'
 import { equalBytes } from '../../libraries/base/bytes.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
 import * as backend from '../../libraries/pgwire/backend.ts'
 import { ProtocolFault } from '../../libraries/pgwire/frontend.ts'
 import { PostgresFault, reportOf, severity } from '../../libraries/pgwire/report.ts'
@@ -22,7 +23,7 @@ const connectionsMost = 1000
 const connectionsOfCaller = 200
 const loginMs = 30_000
 /** Beside the text of a statement: its values. */
-const valueBytes = 16 * 1024 * 1024
+const valueBytes = 1024 * 1024
 
 export interface ServerDeps {
   readonly context: ReplicaContext
@@ -100,7 +101,7 @@ export class PostgresServer {
     this.#sockets.add(socket)
     socket.once('close', () => this.#sockets.delete(socket))
     const { clock, limits } = this.#deps.context
-    const wire = new Wire(socket, { clock, mostBytes: limits.sqlBytes + valueBytes, answerRate: limits.answerRate })
+    const wire = new Wire(socket, { clock, answerRate: limits.answerRate })
     try {
       await this.#serve(wire)
     } catch (error) {
@@ -114,7 +115,7 @@ export class PostgresServer {
   #tellFault(wire: Wire, error: unknown): void {
     if (error instanceof WireClosed || wire.signal.aborted) return
     const isProtocol = error instanceof ProtocolFault
-    if (!isProtocol && !(error instanceof PostgresFault)) {
+    if (!isProtocol && !(error instanceof PostgresFault) && !(error instanceof NodeError)) {
       this.#deps.context.logger.error({ err: error }, 'A connection of a PostgreSQL client failed')
     }
     const fields = isProtocol ? { C: '08P01', M: `invalid message: ${error.message}` } : reportOf(error)
@@ -137,6 +138,7 @@ export class PostgresServer {
       const { tokenId } = await who.principal()
       const caller = tokenId ?? networkOf(wire.address)
       this.#count(caller, 1)
+      wire.admit = (bytes) => this.#admit(tokenId ?? 'anonymous', bytes)
       try {
         over.abort('known')
         await this.#session(wire, start, who)
@@ -198,6 +200,15 @@ export class PostgresServer {
   #cancel({ process, secret }: { readonly process: number; readonly secret: Uint8Array }): void {
     const open = this.#open.get(process)
     if (open !== undefined && equalBytes(open.secret, secret)) open.session.cancel()
+  }
+
+  /** Room for a large message among the answers of its caller. */
+  #admit(caller: string, bytes: number): () => void {
+    const { answers, limits } = this.#deps.context
+    if (bytes > limits.sqlBytes + valueBytes) throw new ProtocolFault(`a message of ${bytes} bytes`)
+    const room = answers.open(caller)
+    room.take(bytes)
+    return () => room.close()
   }
 
   #nextProcess(): number {

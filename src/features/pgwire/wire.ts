@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket, type SecureContext } from 'node:tls'
 import { concatBytes } from '../../libraries/base/bytes.ts'
 import type { Clock } from '../../libraries/base/clock.ts'
-import { type ClientMessage, MessageCutter, type StartMessage } from '../../libraries/pgwire/frontend.ts'
+import { type ClientMessage, MessageCutter, ProtocolFault, type StartMessage } from '../../libraries/pgwire/frontend.ts'
 
 /** What a client may send ahead of its answers. */
 const aheadBytes = 256 * 1024
@@ -18,8 +18,6 @@ const gatheredBytes = 64 * 1024
 
 export interface WireOptions {
   readonly clock: Clock
-  /** Of one message. */
-  readonly mostBytes: number
   /** Bytes a second of the slowest reader. */
   readonly answerRate: number
 }
@@ -36,13 +34,20 @@ export class Wire {
   #isEnded = false
   /** Of the one who waits for bytes. */
   #wake: () => void = () => {}
+  /** Makes room for a large message; frees it again. Before it is set none may come. Throws NodeError `Saturated`, ProtocolFault. */
+  admit: (bytes: number) => () => void = (bytes) => {
+    throw new ProtocolFault(`a message of ${bytes} bytes`)
+  }
+  #release: () => void = () => {}
   /** Aborts when the connection is gone. */
   readonly #gone = new AbortController()
 
   constructor(socket: Socket, options: WireOptions) {
     this.#socket = socket
     this.#options = options
-    this.#cutter = new MessageCutter(options.mostBytes)
+    this.#cutter = new MessageCutter((bytes) => {
+      this.#release = this.admit(bytes)
+    })
     this.#listen(socket)
   }
 
@@ -72,6 +77,9 @@ export class Wire {
 
   /** As `start`. */
   message(): Promise<ClientMessage | undefined> {
+    // That before has been answered.
+    this.#release()
+    this.#release = () => {}
     return this.#next(() => this.#cutter.next())
   }
 
@@ -168,6 +176,7 @@ export class Wire {
       this.#wake()
     })
     socket.on('close', () => {
+      this.#release()
       this.#gone.abort('closed')
       this.#wake()
     })

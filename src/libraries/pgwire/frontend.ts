@@ -44,15 +44,19 @@ const tlsCode = 80_877_103
 const gssCode = 80_877_104
 const cancelCode = 80_877_102
 
+/** A message that is larger is announced, once its length is there. */
+const smallBytes = 64 * 1024
+
 /** Cuts messages out of bytes as they come. At most one message is held. */
 export class MessageCutter {
-  readonly #mostBytes: number
+  readonly #announce: (bytes: number) => void
+  #isAnnounced = false
   #chunks: Uint8Array[] = []
   #bytes = 0
 
-  /** A message of more than `mostBytes` is a fault. */
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes
+  /** `announce` is told how long a large message will be, and throws where it may not come. */
+  constructor(announce: (bytes: number) => void) {
+    this.#announce = announce
   }
 
   push(chunk: Uint8Array): void {
@@ -68,7 +72,7 @@ export class MessageCutter {
 
   /** The next message, or undefined. Throws ProtocolFault. */
   next(): ClientMessage | undefined {
-    const body = this.#take(1, this.#mostBytes)
+    const body = this.#take(1, Number.POSITIVE_INFINITY)
     return body && decode(body.type, body.rest)
   }
 
@@ -93,7 +97,12 @@ export class MessageCutter {
     const head = this.#first(headerBytes + 4)
     const length = new DataView(head.buffer, head.byteOffset).getInt32(headerBytes)
     if (length < 4 || length > most) throw new ProtocolFault(`a message of ${length} bytes`)
+    if (length > smallBytes && !this.#isAnnounced) {
+      this.#announce(length)
+      this.#isAnnounced = true
+    }
     if (this.#bytes < headerBytes + length) return undefined
+    this.#isAnnounced = false
     const all = this.#first(headerBytes + length)
     this.#chunks[0] = all.subarray(headerBytes + length)
     this.#bytes -= headerBytes + length
