@@ -1,7 +1,7 @@
 // Runs the benchmarks, prints a table, and compares with the stored baseline. Bars are ratios inside one run and times
 // of what a user waits for; rates are for reading. `--save` makes this run the baseline, `--only=PART[,PART]` runs parts.
 // Usage: npm run bench -- [--save] [--only=start,idle,single,durable,million,blocks,ledger,ledger-posts,stages,
-// geojson,shapefile,outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,follow,features,reuse,statements,newest,cores,fleet,live,stream,pages]. Exits with 1 when a bar is crossed.
+// geojson,shapefile,outputs,long,fairness,hostile,unread,large,bulk,keys,catalog,follow,features,reuse,statements,newest,cores,fleet,live,stream,pages,pgwire]. Exits with 1 when a bar is crossed.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
@@ -33,6 +33,7 @@ import { measureNewest } from './newest.ts'
 import { measureOverload } from './overload.ts'
 import { measurePages } from './pages.ts'
 import { measurePeers } from './peers.ts'
+import { measurePostgresDoor } from './postgres-door.ts'
 import { measureQuestDb } from './questdb.ts'
 import { measureReuse } from './reuse.ts'
 import { measureShapefile } from './shapefile.ts'
@@ -77,6 +78,7 @@ const parts: Readonly<Record<string, () => Promise<Measure[]>>> = {
   reuse: measureReuse,
   statements: measureStatements,
   pages: measurePages,
+  pgwire: measurePostgresDoor,
   newest: measureNewest,
   cores: measureCores,
   fleet: measureFleet,
