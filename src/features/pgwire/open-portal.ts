@@ -20,7 +20,8 @@ export async function opened(session: SessionView, portal: Portal, limit?: numbe
 }
 
 export async function openRows(session: SessionView, portal: Portal, form: RowForm, limit?: number): Promise<OpenRows> {
-  const { context, account } = session.parts
+  const { context } = session.parts
+  const account = accountOf(session)
   const { sql } = portal.prepared
   const { kept } = session.transaction
   return await session.running(async ({ caller }) => {
@@ -34,7 +35,8 @@ export async function describedStatement(
   session: SessionView,
   { sql, types }: Prepared,
 ): Promise<{ readonly types: readonly number[]; readonly description: Uint8Array }> {
-  const { context, account } = session.parts
+  const { context } = session.parts
+  const account = accountOf(session)
   const form = { name: 'PgRows', module: moduleOf('rows'), binaryColumns: [] }
   const asked = { sql, values: [], form, account, kept: session.transaction.kept }
   const found = await session.running(async ({ caller }) => await describedRows(context, asked, caller))
@@ -44,3 +46,12 @@ export async function describedStatement(
 }
 
 const unknownOid = 705
+
+/** The account whose datasets have bare names: the first of the search path that may be one, else that of the database. */
+function accountOf({ parts: { settings, account } }: SessionView): string | undefined {
+  const names = settings
+    .get('search_path')
+    .split(',')
+    .map((name) => name.trim().replaceAll(/^["']|["']$/g, ''))
+  return names.find((name) => !/^(?:|\$user|public|pg_catalog|information_schema)$/i.test(name)) ?? account
+}

@@ -5,12 +5,11 @@
 import { randomBytes, sha256 } from '../../libraries/base/ids/native-crypto.ts'
 import { canonicalBytes } from '../../libraries/base/json/canonical.ts'
 import { fromPlain, parseJson } from '../../libraries/base/json/json.ts'
-import { checked, integer, list, object, oneOf, optional, readShape, text } from '../../libraries/base/json/shape.ts'
-import { base64Text } from '../../libraries/base/base64.ts'
+import { checked, list, object, oneOf, optional, readShape, text } from '../../libraries/base/json/shape.ts'
 import { decodeUtf8, toHex, utf8 } from '../../libraries/base/bytes.ts'
 import { timeText } from '../../libraries/base/clock.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import { verifierOf } from '../../libraries/pgwire/scram.ts'
+import { type ScramRecord, scramRecord } from '../../libraries/pgwire/scram-record.ts'
 import { parseRfc3339Ms } from '../../libraries/model/instant.ts'
 import { isPattern, type Scope, scopes } from './scopes.ts'
 
@@ -28,12 +27,7 @@ export interface TokenRecord {
   /** SHA-256 of the token's text, hex. */
   readonly hash: string
   /** By what a client proves that it has the token, without sending it; older tokens have none. In base64. */
-  readonly scram?: {
-    readonly salt: string
-    readonly iterations: number
-    readonly storedKey: string
-    readonly serverKey: string
-  }
+  readonly scram?: ScramRecord
 }
 
 /** What is asked for when a token is made. */
@@ -75,17 +69,6 @@ export function isTokenText(token: string): boolean {
 /** What the store keeps instead of the token: SHA-256 as hex. 190 random bits need no salt and no slow hash. */
 export function tokenHash(token: string): string {
   return toHex(sha256(utf8(token)))
-}
-
-const scramSaltBytes = 16
-const scramIterations = 4096
-
-/** What the record keeps for SCRAM-SHA-256. As many rounds as RFC 7677 asks for: the text has 190 random bits. */
-export function scramOf(token: string): NonNullable<TokenRecord['scram']> {
-  const salt = randomBytes(scramSaltBytes)
-  const { storedKey, serverKey } = verifierOf(token, salt, scramIterations)
-  const [stored, server] = [base64Text(storedKey), base64Text(serverKey)]
-  return { salt: base64Text(salt), iterations: scramIterations, storedKey: stored, serverKey: server }
 }
 
 /** The first 32 bits (big-endian) of the SHA-256 of what stands before it, in base62, most significant first. */
@@ -188,7 +171,6 @@ export function encodeTokenRecord(record: TokenRecord): Uint8Array {
 
 const time = checked(text(), (value) => (parseRfc3339Ms(value) === undefined ? 'is not an RFC 3339 time' : undefined))
 const pattern = checked(text(), (value) => (isPattern(value) ? undefined : 'is not a pattern'))
-const base64 = text(/^[0-9A-Za-z+/]{22,43}={1,2}$/)
 const tokenRecord = object({
   id: text(),
   name: text(),
@@ -198,7 +180,7 @@ const tokenRecord = object({
   hash: text(/^[0-9a-f]{64}$/),
   datasets: optional(list(pattern, { least: 1 })),
   expiresAt: optional(time),
-  scram: optional(object({ salt: base64, iterations: integer(scramIterations), storedKey: base64, serverKey: base64 })),
+  scram: optional(scramRecord),
 })
 
 /** Reads a stored record. Throws DecodeError when it is not one: a damaged record lets no one in. */

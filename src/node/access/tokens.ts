@@ -5,6 +5,7 @@ import { defined } from '../../libraries/base/collections.ts'
 import { type Clock, timeText } from '../../libraries/base/clock.ts'
 import type { Logger } from '../../libraries/base/logger.ts'
 import { DecodeError, NodeError } from '../../libraries/base/errors.ts'
+import { scramRecordOf } from '../../libraries/pgwire/scram-record.ts'
 import { isSegment, tokenKey, tokensPrefix } from '../store/layout.ts'
 import type { ObjectStore } from '../store/object-store.ts'
 import type { Principal } from './scopes.ts'
@@ -14,7 +15,6 @@ import {
   encodeTokenRecord,
   isTokenText,
   makeTokenText,
-  scramOf,
   tokenHash,
   type TokenRecord,
   type TokenRequest,
@@ -71,7 +71,7 @@ export class TokenRegistry {
       createdAt: timeText(nowMs),
       lastFour: token.slice(-4),
       hash,
-      scram: scramOf(token),
+      scram: scramRecordOf(token),
     }
     const outcome = await this.options.store.put(tokenKey(made.id), encodeTokenRecord(made))
     const record = outcome === 'stored' ? made : await this.readRecord(made.id)
