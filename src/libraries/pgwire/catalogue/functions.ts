@@ -82,6 +82,7 @@ const bodies: Readonly<Record<string, readonly string[]>> = {
     `(p1, p2) AS CASE WHEN p1 IS NULL THEN NULL WHEN ${shownType} LIKE '%[]' ` +
       `THEN left(${shownType}, -2) || ${measures} || '[]' ELSE ${shownType} || ${measures} END`,
   ],
+  getdatabaseencoding: [`() AS 'UTF8'`],
   has_any_column_privilege: rights('select'),
   has_column_privilege: columnRights,
   has_database_privilege: rights('connect'),
@@ -105,6 +106,10 @@ const bodies: Readonly<Record<string, readonly string[]>> = {
   number_of_schema: [`(p1) AS ${numberOf('schema', 'schema')}`],
   number_of_type: [`(p1) AS ${numberOf('type', 'type')}`],
   obj_description: noTextOf(1, 2),
+  parse_ident: [
+    `(p1) AS list_transform(regexp_extract_all(p1, '"(?:[^"]|"")*"|[^."]+'), ` +
+      `lambda x: CASE WHEN x[1] = '"' THEN replace(x[2:-2], '""', '"') ELSE lower(x) END)`,
+  ],
   pg_backend_pid: [`() AS ${connected('process_id')}`],
   pg_collation_is_visible: isThere,
   pg_database_size: unknownSize,
@@ -121,6 +126,7 @@ const bodies: Readonly<Record<string, readonly string[]>> = {
   pg_get_partkeydef: noTextOf(1),
   pg_get_ruledef: noTextOf(1, 2),
   pg_get_serial_sequence: noTextOf(2),
+  pg_get_statisticsobjdef_columns: noTextOf(1),
   pg_get_triggerdef: noTextOf(1, 2),
   pg_get_userbyid: [
     `(p1) AS coalesce(${find('pg_roles', 'oid', 'p1', 'rolname')}, 'unknown (OID=' || CAST(p1 AS VARCHAR) || ')')`,
@@ -132,6 +138,8 @@ const bodies: Readonly<Record<string, readonly string[]>> = {
   pg_is_other_temp_schema: ['(p1) AS false'],
   pg_opclass_is_visible: isThere,
   pg_operator_is_visible: isThere,
+  pg_postmaster_start_time: ['() AS CAST(NULL AS TIMESTAMP WITH TIME ZONE)'],
+  pg_stat_get_numscans: unknownSize,
   pg_relation_is_publishable: ['(p1) AS false'],
   pg_relation_size: unknownSize,
   pg_size_pretty: [`(p1) AS CASE WHEN p1 IS NOT NULL THEN CAST(p1 AS VARCHAR) || ' bytes' END`],
@@ -148,6 +156,7 @@ const bodies: Readonly<Record<string, readonly string[]>> = {
   session_user: [`() AS ${connected('user_name')}`],
   shobj_description: noTextOf(2),
   to_regclass: [`(p1) AS ${found('class', `regexp_replace(lower(p1), '"([a-z_][a-z0-9_$]*)"', '\\1', 'g')`)}`],
+  to_regtype: [`(p1) AS ${found('type', `regexp_replace(lower(p1), '"([a-z_][a-z0-9_$]*)"', '\\1', 'g')`)}`],
   txid_current: ['() AS CAST(1 AS BIGINT)'],
   user: [`() AS ${connected('user_name')}`],
   version: [`() AS ${connected('version')}`],

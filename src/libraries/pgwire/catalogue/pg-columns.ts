@@ -171,5 +171,18 @@ export const pgColumns: Readonly<Record<string, string>> = {
     usename name, usesysid oid, usecreatedb bool, usesuper bool, userepl bool, usebypassrls bool, passwd text,
     valuntil timestamptz, useconfig _text`,
   pg_views: 'schemaname name, viewname name, viewowner name, definition text',
+  pg_stat_all_tables: `
+    relid oid, schemaname name, relname name, seq_scan int8, seq_tup_read int8, idx_scan int8, idx_tup_fetch int8,
+    n_tup_ins int8, n_tup_upd int8, n_tup_del int8, n_tup_hot_upd int8, n_live_tup int8, n_dead_tup int8,
+    n_mod_since_analyze int8, n_ins_since_vacuum int8, last_vacuum timestamptz, last_autovacuum timestamptz,
+    last_analyze timestamptz, last_autoanalyze timestamptz, vacuum_count int8, autovacuum_count int8, analyze_count
+    int8, autoanalyze_count int8`,
+  pg_available_extensions: 'name name, default_version text, installed_version text, comment text',
+  pg_default_acl: 'oid oid, defaclrole oid, defaclnamespace oid, defaclobjtype char, defaclacl _aclitem',
+  pg_policies: `
+    schemaname name, tablename name, policyname name, permissive text, roles _name, cmd text, qual text, with_check text`,
+  pg_prepared_xacts: 'transaction xid, gid text, prepared timestamptz, owner name, database name',
+  pg_seclabel: 'objoid oid, classoid oid, objsubid int4, provider text, label text',
+  pg_user_mapping: 'oid oid, umuser oid, umserver oid, umoptions _text',
   pg_get_keywords: 'word text, catcode char, catdesc text',
 }

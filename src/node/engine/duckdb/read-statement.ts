@@ -1,12 +1,13 @@
 // A statement as it comes, parsed and gated; one about the catalogue of PostgreSQL in words of the engine.
 
 import type { JsonObject } from '../../../libraries/base/json/value.ts'
-import { askingCatalogue, postgresListings } from '../../../libraries/pgwire/catalogue/rewriting.ts'
+import { withPlainWords } from '../../../libraries/pgwire/catalogue/plain-words.ts'
+import { postgresListings, rewritten } from '../../../libraries/pgwire/catalogue/rewriting.ts'
 import { type GateResult, gateStatement } from '../../../libraries/sql/gate.ts'
 import { type QuotedSql, quoteOffsetWord } from '../../../libraries/sql/offset-word.ts'
 import type { Rewriter } from '../../../libraries/sql/rewriter.ts'
 import { checkStatementKind, positionOfByte } from '../../../libraries/sql/sql-text.ts'
-import type { Analysis } from '../../../libraries/sql/statement.ts'
+import type { Analysis, ListingNames } from '../../../libraries/sql/statement.ts'
 
 /** A statement that the gate let through. */
 export interface ReadStatement {
@@ -23,10 +24,20 @@ export async function readStatement(
   speaks: Analysis['speaks'],
 ): Promise<ReadStatement> {
   checkStatementKind(text)
-  const parse = async (sql: QuotedSql): Promise<JsonObject> => await rewriter.parse(sql)
-  const asking = speaks === undefined ? undefined : await askingCatalogue(text, parse)
-  const sql = asking?.sql ?? quoteOffsetWord(text)
-  const node = asking?.node ?? (await parse(sql))
-  const gate = gateStatement(node, (offset) => positionOfByte(sql, offset), asking && postgresListings)
-  return { sql, node, gate }
+  const plain = speaks === undefined ? text : withPlainWords(text)
+  const read = await parsed(rewriter, plain)
+  const asking = speaks === undefined ? undefined : rewritten(read.node)
+  if (asking !== undefined) return gated({ ...read, node: asking }, postgresListings)
+  return gated(plain === text ? read : await parsed(rewriter, text))
+}
+
+type Parsed = Pick<ReadStatement, 'sql' | 'node'>
+
+async function parsed(rewriter: Rewriter, text: string): Promise<Parsed> {
+  const sql = quoteOffsetWord(text)
+  return { sql, node: await rewriter.parse(sql) }
+}
+
+function gated({ sql, node }: Parsed, names?: ListingNames): ReadStatement {
+  return { sql, node, gate: gateStatement(node, (offset) => positionOfByte(sql, offset), names) }
 }
