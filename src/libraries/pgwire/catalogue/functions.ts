@@ -2,6 +2,7 @@
 // that calls them runs; `@name` in a body is a relation, which is filled then. Data, and the text that makes a macro.
 
 import { listingSchema } from '../../sql/statement.ts'
+import { informationSchema } from './numbered.ts'
 
 /**
  * The value of a column in the row of a relation whose key is `key`. Its columns have names that no argument has: an argument may
@@ -143,7 +144,7 @@ const bodies: Readonly<Record<string, readonly string[]>> = {
   pg_relation_is_publishable: ['(p1) AS false'],
   pg_relation_size: unknownSize,
   pg_size_pretty: [`(p1) AS CASE WHEN p1 IS NOT NULL THEN CAST(p1 AS VARCHAR) || ' bytes' END`],
-  pg_table_is_visible: isThere,
+  pg_table_is_visible: [`(p1) AS ${find('pg_class', 'oid', 'p1', `relnamespace <> ${informationSchema.oid}`)}`],
   pg_table_size: unknownSize,
   pg_tablespace_location: [`(p1) AS ''`],
   pg_total_relation_size: unknownSize,

@@ -2,8 +2,7 @@
 // says of such tables (its src/backend/catalog/information_schema.sql). Pure.
 
 import type { Catalogue, CatalogueColumn } from './numbered.ts'
-import { ownerRole, relationOid } from './numbered.ts'
-import { catalogSchema, informationSchema } from './pg-rows.ts'
+import { catalogSchema, informationSchema, ownerRole, relationOid } from './numbered.ts'
 import { relations, type Row } from './relations.ts'
 import { type PgType, pgTypes, typesByOid } from './types.ts'
 

@@ -67,6 +67,9 @@ const oids = 2 ** 31 - firstOid
 /** The role that owns catalogue and database, under the number that has that role in PostgreSQL. */
 export const ownerRole: Numbered = { name: 'proofstream', oid: 10 }
 
+export const catalogSchema: Numbered = { name: 'pg_catalog', oid: 11 }
+export const informationSchema: Numbered = { name: 'information_schema', oid: 13_000 }
+
 /** Numbers what a caller may know. */
 export function numbered({ connection, accounts, datasets }: CatalogueContent): Catalogue {
   const taken = new Set<number>()

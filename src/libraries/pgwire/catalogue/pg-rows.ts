@@ -1,14 +1,12 @@
 // The rows of `pg_catalog`: of accounts as schemas and datasets as tables; what there is none of here has no rows. Pure.
 
 import type { Catalogue, NumberedTable } from './numbered.ts'
-import { ownerRole, relationOid } from './numbered.ts'
+import { catalogSchema, informationSchema, ownerRole, relationOid } from './numbered.ts'
 import { relations, type Relation, type Row } from './relations.ts'
 import { type PgType, pgTypes } from './types.ts'
 
 type Rows = (of: Catalogue) => Iterable<Row>
 
-export const catalogSchema = { name: 'pg_catalog', oid: 11 }
-export const informationSchema = { name: 'information_schema', oid: 13_000 }
 const heap = 2
 const utf8Encoding = 6
 const internalLanguage = 12

@@ -1,7 +1,7 @@
 // A statement as it comes, parsed and gated; one about the catalogue of PostgreSQL in words of the engine.
 
 import type { JsonObject } from '../../../libraries/base/json/value.ts'
-import { withPlainWords } from '../../../libraries/pgwire/catalogue/plain-words.ts'
+import { mayAsk, withPlainWords } from '../../../libraries/pgwire/catalogue/plain-words.ts'
 import { postgresListings, rewritten } from '../../../libraries/pgwire/catalogue/rewriting.ts'
 import { type GateResult, gateStatement } from '../../../libraries/sql/gate.ts'
 import { type QuotedSql, quoteOffsetWord } from '../../../libraries/sql/offset-word.ts'
@@ -24,11 +24,12 @@ export async function readStatement(
   speaks: Analysis['speaks'],
 ): Promise<ReadStatement> {
   checkStatementKind(text)
-  const plain = speaks === undefined ? text : withPlainWords(text)
-  const read = await parsed(rewriter, plain)
-  const asking = speaks === undefined ? undefined : rewritten(read.node)
-  if (asking !== undefined) return gated({ ...read, node: asking }, postgresListings)
-  return gated(plain === text ? read : await parsed(rewriter, text))
+  if (speaks !== undefined && mayAsk(text)) {
+    const { sql, node } = await parsed(rewriter, withPlainWords(text))
+    const asking = rewritten(node)
+    if (asking !== undefined) return gated({ sql, node: asking }, postgresListings)
+  }
+  return gated(await parsed(rewriter, text))
 }
 
 type Parsed = Pick<ReadStatement, 'sql' | 'node'>
