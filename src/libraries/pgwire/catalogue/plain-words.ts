@@ -1,6 +1,6 @@
 // What the engine's parser does not take of statements about the catalogue, or does not tell: which operator
-// `OPERATOR(pg_catalog.~)` is, types with a schema, whether a name is quoted. What is written instead has the same length, so places
-// stay. Pure.
+// `OPERATOR(pg_catalog.~)` is, types with a schema, whether a name is quoted. What is written instead has the same
+// length, so places stay. Pure.
 
 import { lexSql, type SqlToken } from '../../sql/lexer.ts'
 import { functionReads } from './functions.ts'
@@ -19,7 +19,10 @@ export function mayAsk(sql: string): boolean {
   return asking.test(sql)
 }
 
-/** The text without `OPERATOR(pg_catalog. )` around operators and `pg_catalog.` before types, and its names without case. */
+/**
+ * The text without `OPERATOR(pg_catalog. )` around operators and `pg_catalog.` before types, and its names without
+ * case.
+ */
 export function withPlainWords(sql: string): string {
   const tokens = lexSql(sql)
   let written = ''

@@ -1,6 +1,6 @@
-// Statements that PostgreSQL programs send about the catalogue, in words of the engine: names of relations and functions, casts to
-// types that name things, regular expressions, collations, names of columns. One pass over the serialised tree; a statement that
-// says nothing of the catalogue is left alone. Pure.
+// Statements that PostgreSQL programs send about the catalogue, in words of the engine: names of relations and
+// functions, casts to types that name things, regular expressions, collations, names of columns. One pass over the
+// serialised tree; a statement that says nothing of the catalogue is left alone. Pure.
 
 import { JsonNumber, type JsonObject, type JsonValue } from '../../base/json/value.ts'
 import { foldAscii } from '../../model/names.ts'
@@ -49,7 +49,10 @@ const otherNames: ReadonlyMap<string, string> = new Map([
 const textTypes = new Set(['name', 'cstring', 'character_data', 'sql_identifier', 'yes_or_no', 'aclitem', 'inet'])
 const numberTypes = new Set(['oid', 'xid', 'cid', 'cardinal_number'])
 
-/** The statement in words of the engine; undefined where it says nothing of the catalogue. Throws NodeError `QueryNotAllowed`. */
+/**
+ * The statement in words of the engine; undefined where it says nothing of the catalogue. Throws NodeError
+ * `QueryNotAllowed`.
+ */
 export function rewritten(top: JsonObject): JsonObject | undefined {
   const ctes = cteNames(top)
   const isAbout = holds(top, (node) => relationOf(node, ctes) !== undefined || asksCatalogue(node))

@@ -9,7 +9,6 @@ import { foldAscii } from '../../../libraries/model/names.ts'
 import type { OutputSchema } from '../../../libraries/model/schema.ts'
 import type { Parameter } from '../../../libraries/model/parameters.ts'
 import { jsonLayoutOf } from '../../../libraries/columnar/outputs/layouts.ts'
-import { type ReadStatement, readStatement } from './read-statement.ts'
 import { Footers } from './footers.ts'
 import { withListings } from './listings.ts'
 import { type Rendered, renderResult } from './results.ts'
@@ -29,6 +28,7 @@ import {
   splitRows,
   type StreamEnd,
 } from '../messages.ts'
+import { type ReadStatement, readStatement } from '../../../libraries/pgwire/catalogue/read-statement.ts'
 import type { Analysis, Judgement, Stability } from '../../../libraries/sql/statement.ts'
 import { maySplit } from '../../../libraries/sql/many-threads.ts'
 import { columnsOf, narrowingOf } from '../../../libraries/sql/narrowing.ts'

@@ -1,13 +1,13 @@
 // A statement as it comes, parsed and gated; one about the catalogue of PostgreSQL in words of the engine.
 
-import type { JsonObject } from '../../../libraries/base/json/value.ts'
-import { mayAsk, withPlainWords } from '../../../libraries/pgwire/catalogue/plain-words.ts'
-import { postgresListings, rewritten } from '../../../libraries/pgwire/catalogue/rewriting.ts'
-import { type GateResult, gateStatement } from '../../../libraries/sql/gate.ts'
-import { type QuotedSql, quoteOffsetWord } from '../../../libraries/sql/offset-word.ts'
-import type { Rewriter } from '../../../libraries/sql/rewriter.ts'
-import { checkStatementKind, positionOfByte } from '../../../libraries/sql/sql-text.ts'
-import type { Analysis, ListingNames } from '../../../libraries/sql/statement.ts'
+import type { JsonObject } from '../../base/json/value.ts'
+import { mayAsk, withPlainWords } from './plain-words.ts'
+import { postgresListings, rewritten } from './rewriting.ts'
+import { type GateResult, gateStatement } from '../../sql/gate.ts'
+import { type QuotedSql, quoteOffsetWord } from '../../sql/offset-word.ts'
+import type { Rewriter } from '../../sql/rewriter.ts'
+import { checkStatementKind, positionOfByte } from '../../sql/sql-text.ts'
+import type { Analysis, ListingNames } from '../../sql/statement.ts'
 
 /** A statement that the gate let through. */
 export interface ReadStatement {
