@@ -56,8 +56,8 @@ export function textsAsList(operand: JsonObject): JsonObject {
 const rowMakers = new Set(['json_each', 'json_tree', 'range', 'repeat', 'repeat_row'])
 
 /**
- * A function in a FROM clause as a subquery with one column of its name: there its operands may be subqueries, any function
- * may stand, and `generate_series(1, 3) AS s` has a column `s`.
+ * A function in a FROM clause as a subquery with one column of its name: there its operands may be subqueries, any
+ * function may stand, and `generate_series(1, 3) AS s` has a column `s`.
  */
 export function selectedRows(table: JsonObject): JsonObject {
   const call = child(table, 'function')

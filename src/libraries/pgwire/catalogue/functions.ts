@@ -6,8 +6,8 @@ import { listingSchema } from '../../sql/statement.ts'
 import { informationSchema } from './numbered.ts'
 
 /**
- * The value of a column in the row of a relation whose key is `key`. Its columns have names that no argument has: an argument may
- * be a bare column of the statement around it.
+ * The value of a column in the row of a relation whose key is `key`. Its columns have names that no argument has: an
+ * argument may be a bare column of the statement around it.
  */
 function find(relation: string, keyColumn: string, key: string, value: string): string {
   return `(SELECT "$v" FROM (SELECT ${keyColumn} AS "$k", ${value} AS "$v" FROM @${relation}) WHERE "$k" = ${key})`
@@ -30,11 +30,11 @@ function found(kind: string, spelling: string): string {
   )
 }
 
-/** How a thing of a kind is shown that is given by number; the number where there is none. */
+/** How a thing of a kind is shown that is given by number; the number where there is none, and a dash for 0. */
 function nameOf(kind: string): string {
   return (
-    `coalesce((SELECT "$v" FROM (SELECT of_oid AS "$k", shown AS "$v" FROM @own_names ` +
-    `WHERE kind = '${kind}' AND shown IS NOT NULL) WHERE "$k" = p1), CAST(p1 AS VARCHAR))`
+    `CASE WHEN p1 = 0 THEN '-' ELSE coalesce((SELECT "$v" FROM (SELECT of_oid AS "$k", shown AS "$v" FROM @own_names ` +
+    `WHERE kind = '${kind}' AND shown IS NOT NULL) WHERE "$k" = p1), CAST(p1 AS VARCHAR)) END`
   )
 }
 
