@@ -44,11 +44,11 @@ export function refused(construct: string): NodeError {
   return new NodeError('QueryNotAllowed', `Statements about the catalogue may not use ${construct}.`, {})
 }
 
-/** A text as a list of texts. */
-export function textsAsList(operand: JsonObject): JsonObject {
+/** An operand as text, or as a list of texts. */
+export function castTo(to: 'VARCHAR' | 'VARCHAR[]', operand: JsonValue): JsonObject {
   const item = nodeOf({ id: 'VARCHAR', type_info: null })
   const info = nodeOf({ type: 'LIST_TYPE_INFO', alias: '', extension_info: null, child_type: item })
-  const type = nodeOf({ id: 'LIST', type_info: info })
+  const type = to === 'VARCHAR' ? item : nodeOf({ id: 'LIST', type_info: info })
   return nodeOf({ ...expression('CAST', 'OPERATOR_CAST', new Map()), child: operand, cast_type: type, try_cast: false })
 }
 

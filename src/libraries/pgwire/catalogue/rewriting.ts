@@ -18,7 +18,7 @@ import {
   text,
 } from '../../sql/tree.ts'
 import { columnName, typeWord } from './column-names.ts'
-import { expression, ownCall, plainCall, refused, selectedRows, textOf, textsAsList } from './expressions.ts'
+import { expression, ownCall, plainCall, refused, selectedRows, textOf, castTo } from './expressions.ts'
 import { functionReads } from './functions.ts'
 import { relations } from './relations.ts'
 
@@ -257,12 +257,11 @@ function anyOf(subquery: JsonObject): JsonObject {
   const isEqual = text(subquery, 'subquery_type') === 'ANY' && text(subquery, 'comparison_type') === 'COMPARE_EQUAL'
   if (!isEqual || !isList || functionName(only) !== 'unnest') return subquery
   const [items = null] = list(only, 'children')
-  return plainCall('list_contains', [listOf(items), subquery.get('child') ?? null], subquery)
-}
-
-/** `ANY ('{a,b}')` takes a list as text. */
-function listOf(items: JsonValue): JsonValue {
-  return isClass(items, 'CONSTANT') || isClass(items, 'PARAMETER') ? withArrayText(textsAsList(items)) : items
+  const value = subquery.get('child') ?? null
+  // `ANY ('{a,b}')` takes a list as text.
+  const isText = isClass(items, 'CONSTANT') || isClass(items, 'PARAMETER')
+  const operands = isText ? [withArrayText(castTo('VARCHAR[]', items)), castTo('VARCHAR', value)] : [items, value]
+  return plainCall('list_contains', operands, subquery)
 }
 
 /** `format('%I.%s', a, b)` with a constant of those alone. Throws for all others. */
