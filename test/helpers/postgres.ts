@@ -60,8 +60,9 @@ async function start(
     return execFileSync(program, rest, { cwd: data, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
   }
   run(join(bin, 'initdb'), '-D', data, '-U', user, '--auth=trust', '--no-sync', '--locale=C', '-E', 'UTF8')
-  const [program = '', ...rest] = [...asOwner, join(bin, 'postgres'), '-D', data, '-k', data, '-c', 'listen_addresses=']
-  const child = spawn(program, rest, { stdio: 'ignore', cwd: data })
+  const options = ['-D', data, '-k', data, '-c', 'listen_addresses=']
+  const [program, ...rest] = [...asOwner, join(bin, 'postgres'), ...options]
+  const child = spawn(program ?? '', rest, { stdio: 'ignore', cwd: data })
   const psql = (sql: string, more: readonly string[] = []): string =>
     run(join(bin, 'psql'), '-h', data, '-U', user, '-d', 'postgres', '-qX', '-v', 'ON_ERROR_STOP=1', ...more, '-c', sql)
   await until('the server answers', () => {

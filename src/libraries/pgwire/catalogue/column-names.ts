@@ -15,7 +15,7 @@ export function columnName(node: JsonObject): string | undefined {
 /** A name that stands through casts: of a column, of a function. */
 function strongName(node: JsonObject | undefined): string | undefined {
   const last = list(node, 'column_names').at(-1)
-  if (node === undefined || typeof last === 'string') return node && String(last)
+  if (typeof last === 'string' || node === undefined) return typeof last === 'string' ? last : undefined
   switch (text(node, 'class')) {
     case 'CAST':
     case 'COLLATE':
