@@ -203,7 +203,7 @@ describe('over a node', async () => {
   const field = (name: string, type: string): object => ({ name, type })
   const price = field('price', 'Decimal(10,2)?')
   await live.call('/acme/trips', { method: 'PUT', json: { schema: { fields: [field('city', 'String'), price] } } })
-  await live.call('/acme/odd-name', { method: 'PUT', json: {} })
+  await live.call('/ACME/odd-name', { method: 'PUT', json: {} })
   await live.call('/Zoo/secret', { method: 'PUT', json: { visibility: 'private' } })
   const store = await openReadOnlyDirectoryStore(join(live.dataDir, 'store'))
   const announcements = openLocalAnnouncements(silentLogger)

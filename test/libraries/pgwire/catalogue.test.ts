@@ -121,7 +121,7 @@ describe('numbers', () => {
       name: `t${index}`,
       columns: [],
     }))
-    const oids = numbered({ ...content, accounts: ['acme'], datasets }).tables.map(({ oid }) => oid)
+    const oids = numbered({ ...content, datasets }).tables.map(({ oid }) => oid)
     expect(new Set(oids).size).toBe(oids.length)
     expect(Math.min(...oids.slice(0, 1000))).toBeGreaterThanOrEqual(16_384)
     expect(oids.every((oid) => oid < 2 ** 31)).toBe(true)

@@ -297,15 +297,14 @@ function columnOf(column: JsonObject, { readsOthers, tables }: Context): JsonObj
 
 /** GROUP BY names a column of the answer, where the engine would take a table of that name for it. */
 function withGroups(before: JsonObject, select: JsonObject): JsonObject {
-  const columns = objects(before, 'select_list')
-  const isTable = (name: string): boolean =>
-    holds(before.get('from_table') ?? null, (node) => text(node, 'alias') === name)
+  const tables = new Set<string>()
+  holds(before.get('from_table') ?? null, (node) => tables.add(text(node, 'alias')).size < 0)
+  const columns = list(select, 'select_list')
+  const named = new Map(objects(before, 'select_list').map((column, at) => [text(column, 'alias'), columns[at]]))
   const groups = list(select, 'group_expressions').map((group) => {
     const [name, ...more] = isClass(group, 'COLUMN_REF') ? list(group, 'column_names') : []
-    const at = columns.findIndex((column) => name !== undefined && text(column, 'alias') === name)
-    const column = list(select, 'select_list')[at]
-    if (typeof name !== 'string' || more.length > 0 || !(column instanceof Map) || !isTable(name)) return group
-    return new Map(column).set('alias', '')
+    const column = typeof name === 'string' && more.length === 0 && tables.has(name) ? named.get(name) : undefined
+    return column instanceof Map ? new Map(column).set('alias', '') : group
   })
   return new Map(select).set('group_expressions', groups)
 }

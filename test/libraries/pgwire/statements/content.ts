@@ -47,7 +47,6 @@ export const content: CatalogueContent = {
       server_version_num: '150000',
     },
   },
-  accounts: ['acme', 'Zoo'],
   datasets: [
     { account: 'acme', name: 'trips', columns: trips },
     { account: 'acme', name: 'odd-name', columns: [column('x', 'float4')] },
