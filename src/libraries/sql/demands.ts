@@ -1,8 +1,11 @@
 // What is demanded of a statement that is to be proven, exported or answered in a keyed layout, beyond what the gate lets
 // through, and how each refusal says what helps. Pure.
 
+import { assert } from '../base/assert.ts'
 import { NodeError } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/value.ts'
+import { foldAscii } from '../model/names.ts'
+import type { DataSchema } from '../model/schema.ts'
 import { type GateResult, notAllowed, notProvable, sampleConstruct } from './gate.ts'
 import { keepsOffsetOrder } from './rewriter.ts'
 import type { QuotedSql } from './offset-word.ts'
@@ -50,4 +53,30 @@ export function checkDuplicates(names: readonly string[]): void {
     candidates: repeated.slice(0, 100),
     hint: 'Name them with AS, leave one out with EXCLUDE, or ask for JsonAoa.',
   })
+}
+
+/** Throws NodeError `QueryNotAllowed` for a name that only looks like a column, `NotReproducible`. */
+export function checkJob(
+  statement: { readonly sql: QuotedSql; readonly gate: GateResult },
+  job: {
+    readonly tables: readonly { readonly parts: readonly string[]; readonly schema: DataSchema | undefined }[]
+    readonly reproducible: boolean
+  },
+): void {
+  const given = new Set(job.tables.map((table) => JSON.stringify(table.parts)))
+  for (const table of statement.gate.tables) {
+    assert(given.has(JSON.stringify(table.parts)), `a table is given for each name of the statement`)
+  }
+  if (job.reproducible) checkReproducible(statement.sql, statement.gate)
+  for (const name of statement.gate.sessionNames) {
+    const isColumn = job.tables.some((table) =>
+      table.schema?.fields.some((field) => foldAscii(field.name) === name.construct),
+    )
+    if (!isColumn && !statement.gate.aliases.has(name.construct)) throw notAllowed(name)
+  }
+}
+
+/** False for what another moment answers otherwise, or another catalogue. */
+export function isLasting({ volatile, catalogue }: GateResult): boolean {
+  return (volatile ?? catalogue) === undefined
 }

@@ -82,7 +82,7 @@ async function contentOf(
     const fields = names.some((relation) => readsColumns.has(relation)) ? await fieldsOf(reader, one) : []
     datasets.push({ account, name, columns: fields.map(columnOf) })
   }
-  return { connection, accounts: [...new Set(datasets.map(({ account }) => account))], datasets }
+  return { connection, datasets }
 }
 
 type Row = readonly (string | number | null)[]

@@ -2,22 +2,29 @@
 
 import type { JsonObject } from '../../base/json/value.ts'
 import { foldAscii } from '../../model/names.ts'
-import { child, functionName, list, objects, text } from '../../sql/tree.ts'
+import { child, functionName, isClass, list, location, objects, text } from '../../sql/tree.ts'
 
 /** As FigureColname of PostgreSQL; undefined where it has no name for a column. */
 export function columnName(node: JsonObject): string | undefined {
+  const strong = strongName(node)
+  if (strong !== undefined) return strong
+  if (text(node, 'class') === 'CASE') return 'case'
+  return isClass(node, 'CAST') && !isTruthValue(node) ? typeName(child(node, 'cast_type')) : undefined
+}
+
+/** A name that stands through casts: of a column, of a function. */
+function strongName(node: JsonObject | undefined): string | undefined {
   const last = list(node, 'column_names').at(-1)
-  if (typeof last === 'string') return last
+  if (typeof last === 'string' || node === undefined) return typeof last === 'string' ? last : undefined
   switch (text(node, 'class')) {
     case 'CAST':
-      return operandName(node) ?? typeName(child(node, 'cast_type'))
     case 'COLLATE':
-      return operandName(node)
+      return strongName(child(node, 'child'))
     case 'FUNCTION':
     case 'WINDOW':
       return functionColumn(node)
     case 'CASE':
-      return nameOf(child(node, 'else_expr')) ?? 'case'
+      return strongName(child(node, 'else_expr'))
     case 'SUBQUERY':
       return subqueryName(node)
     case 'OPERATOR':
@@ -27,18 +34,16 @@ export function columnName(node: JsonObject): string | undefined {
   }
 }
 
-function nameOf(node: JsonObject | undefined): string | undefined {
-  return node && columnName(node)
-}
-
-function operandName(node: JsonObject): string | undefined {
-  return nameOf(child(node, 'child'))
-}
-
 /** Operators are read as functions. */
 function functionColumn(node: JsonObject): string | undefined {
   const name = functionName(node)
+  if (name === 'count_star') return 'count'
   return node.get('is_operator') === true || name === 'regexp_full_match' ? undefined : name
+}
+
+/** `true` is read as a cast of its first letter. */
+function isTruthValue(cast: JsonObject): boolean {
+  return text(child(cast, 'cast_type'), 'id') === 'BOOLEAN' && location(cast) === undefined
 }
 
 function subqueryName(node: JsonObject): string | undefined {
@@ -53,7 +58,7 @@ function operatorName(node: JsonObject): string | undefined {
   if (text(node, 'type') === 'OPERATOR_COALESCE') return 'coalesce'
   if (text(node, 'type') === 'ARRAY_CONSTRUCTOR') return 'array'
   if (text(node, 'type') === 'STRUCT_EXTRACT') return text(child(second, 'value'), 'value') || undefined
-  return text(node, 'type') === 'ARRAY_EXTRACT' && first ? columnName(first) : undefined
+  return text(node, 'type') === 'ARRAY_EXTRACT' ? strongName(first) : undefined
 }
 
 const typeNames: Readonly<Record<string, string>> = {

@@ -1,11 +1,10 @@
-// The rows of `information_schema`, and of the relations that only functions of the catalogue read. What is said is what PostgreSQL
-// says of such tables (its src/backend/catalog/information_schema.sql). Pure.
+// The rows of `information_schema`, and of the relations that only functions of the catalogue read. What is said is
+// what PostgreSQL says of such tables (its src/backend/catalog/information_schema.sql). Pure.
 
 import type { Catalogue, CatalogueColumn } from './numbered.ts'
-import { ownerRole, relationOid } from './numbered.ts'
-import { catalogSchema, informationSchema } from './pg-rows.ts'
+import { catalogSchema, informationSchema, ownerRole, relationOid } from './numbered.ts'
 import { relations, type Row } from './relations.ts'
-import { type PgType, pgTypes, typesByOid } from './types.ts'
+import { type PgType, pgTypes } from './types.ts'
 
 type Rows = (of: Catalogue) => Iterable<Row>
 
@@ -79,12 +78,11 @@ function grants({ database, tables, user }: Catalogue): Row[] {
 }
 
 function columnRow({ name, type, modifier, nullable }: CatalogueColumn, place: number, database: string): Row {
-  const isArray = type.element !== 0 && type.category === 'A'
   return {
     column_name: name,
     ordinal_position: place,
     is_nullable: nullable ? 'YES' : 'NO',
-    data_type: isArray ? 'ARRAY' : type.shown,
+    data_type: type.isArray ? 'ARRAY' : type.shown,
     ...measures(type, modifier),
     udt_catalog: database,
     udt_schema: catalogSchema.name,
@@ -146,9 +144,8 @@ function* ownNames({ schemas, tables, roles }: Catalogue): Generator<Row> {
   }
 }
 
-function typeNames({ oid, name, shown, element }: PgType): Row[] {
-  const array = typesByOid.get(element)
-  const others = [name, `pg_catalog.${name}`, ...(name.startsWith('_') && array ? [`${array.name}[]`] : [])]
+function typeNames({ oid, name, shown, isArray }: PgType): Row[] {
+  const others = [name, `pg_catalog.${name}`, ...(isArray ? [`${name.slice(1)}[]`] : [])]
   const spellings = new Set([shown, ...others])
   return [...spellings].map((one) => ({ ...spelled('type', oid, one), shown: one === shown ? shown : null }))
 }

@@ -1,8 +1,9 @@
-// What the catalogue of a caller is made of: the accounts and datasets that he may read, and who is connected to what; each with a
-// number that follows from its name, so that it is the same in every statement. Pure.
+// What the catalogue of a caller is made of: the accounts and datasets that he may read, and who is connected to what;
+// each with a number that follows from its name, so that it is the same in every statement. Pure.
 
 import { must } from '../../base/assert.ts'
 import { utf8 } from '../../base/bytes.ts'
+import { foldAscii } from '../../model/names.ts'
 import type { PgType } from './types.ts'
 
 /** Who is connected, as a door says it. */
@@ -35,7 +36,6 @@ export interface CatalogueDataset {
 /** All that a caller may know. */
 export interface CatalogueContent {
   readonly connection: Connection
-  readonly accounts: readonly string[]
   readonly datasets: readonly CatalogueDataset[]
 }
 
@@ -67,26 +67,40 @@ const oids = 2 ** 31 - firstOid
 /** The role that owns catalogue and database, under the number that has that role in PostgreSQL. */
 export const ownerRole: Numbered = { name: 'proofstream', oid: 10 }
 
+export const catalogSchema: Numbered = { name: 'pg_catalog', oid: 11 }
+export const informationSchema: Numbered = { name: 'information_schema', oid: 13_000 }
+
 /** Numbers what a caller may know. */
-export function numbered({ connection, accounts, datasets }: CatalogueContent): Catalogue {
+export function numbered({ connection, datasets }: CatalogueContent): Catalogue {
   const taken = new Set<number>()
   const numberOf = (kind: string, name: string): Numbered => ({ name, oid: freeNumber(`${kind} ${name}`, taken) })
+  const spellings = spellingsOf(datasets.map(({ account }) => account))
+  const accounts = [...spellings].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, account]) => account)
   const database = numberOf('database', connection.database)
   const schemas = accounts.map((name) => numberOf('schema', name))
   const bySchema = new Map(schemas.map((schema) => [schema.name, schema]))
   const names = new Set([...accounts, connection.user])
   names.delete(ownerRole.name)
   const roles = [ownerRole, ...[...names].map((name) => numberOf('role', name))]
-  const tables = datasets.map((dataset) => ({
-    ...dataset,
-    schema: must(bySchema.get(dataset.account), 'the account of a dataset is among the accounts'),
-    oid: freeNumber(`table ${dataset.account}/${dataset.name}`, taken),
-  }))
+  const tables = datasets.map((dataset) => {
+    const account = spellings.get(foldAscii(dataset.account)) ?? dataset.account
+    const schema = must(bySchema.get(account), 'the account of a dataset is among the accounts')
+    return { ...dataset, account, schema, oid: freeNumber(`table ${account}/${dataset.name}`, taken) }
+  })
   const user = must(
     roles.find(({ name }) => name === connection.user),
     'the caller has a role',
   )
   return { connection, database, schemas, tables, roles, user }
+}
+
+/** Accounts in lower case, by which they are the same, each with one of its spellings. */
+function spellingsOf(accounts: readonly string[]): Map<string, string> {
+  const spellings = new Map<string, string>()
+  for (const account of accounts) {
+    if ((spellings.get(foldAscii(account)) ?? '') < account) spellings.set(foldAscii(account), account)
+  }
+  return spellings
 }
 
 /** The number of a relation of the catalogue itself. */

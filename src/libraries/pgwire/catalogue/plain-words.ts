@@ -1,40 +1,59 @@
-// What the engine's parser does not take of statements about the catalogue, or forgets: it does not tell which operator
-// `OPERATOR(pg_catalog.~)` is, and no type of its own has a schema. Blanks stand in the place of what is left out, so places stay. Pure.
+// What the engine's parser does not take of statements about the catalogue, or does not tell: which operator
+// `OPERATOR(pg_catalog.~)` is, types with a schema, whether a name is quoted. What is written instead has the same
+// length, so places stay. Pure.
 
 import { lexSql, type SqlToken } from '../../sql/lexer.ts'
+import { functionReads } from './functions.ts'
 
-/** The text without `OPERATOR(pg_catalog. )` around operators and `pg_catalog.` before types. */
-export function withPlainWords(sql: string): string {
-  if (!/pg_catalog/i.test(sql)) return sql
-  const tokens = lexSql(sql)
-  const left = tokens.flatMap((token, at) => leftOut(tokens, at, token))
-  let written = ''
-  let copied = 0
-  for (const { start, end } of left) {
-    written += sql.slice(copied, start) + ' '.repeat(end - start)
-    copied = end
-  }
-  return written + sql.slice(copied)
+const words = [
+  'pg_\\w+',
+  'information_schema',
+  'reg(?:class|type|proc|procedure|namespace|role)',
+  'session_user',
+  'user',
+]
+const asking = new RegExp(`\\b(?:${[...words, ...functionReads.keys()].join('|')})\\b`, 'i')
+
+/** False for a text that says nothing of the catalogue. */
+export function mayAsk(sql: string): boolean {
+  return asking.test(sql)
 }
 
-type Span = Pick<SqlToken, 'start' | 'end'>
-
-/** What is left out from a token on. */
-function leftOut(tokens: readonly SqlToken[], at: number, token: SqlToken): Span[] {
-  const [first, second, third, fourth, fifth] = tokens.slice(at + 1, at + 6)
-  if (isWord(token, 'operator') && first?.text === '(' && isWord(second, 'pg_catalog') && third?.text === '.') {
-    const isOperator = fourth?.kind === 'symbol' && fifth?.text === ')'
-    return isOperator ? [spanOf(token, third), spanOf(fifth, fifth)] : []
+/**
+ * The text without `OPERATOR(pg_catalog. )` around operators and `pg_catalog.` before types, and its names without
+ * case.
+ */
+export function withPlainWords(sql: string): string {
+  const tokens = lexSql(sql)
+  let written = ''
+  for (let at = 0; at < tokens.length;) {
+    const { text, length } = plainTokens(tokens, at)
+    const first = tokens[at]
+    const last = tokens[at + length - 1]
+    if (first === undefined || last === undefined) break
+    const instead = text ?? sql.slice(first.start, last.end)
+    written += sql.slice(written.length, first.start) + instead.padEnd(last.end - first.start)
+    at += length
   }
-  const isType = token.text === '::' || isWord(token, 'as')
-  if (!isType || first === undefined || second?.text !== '.' || !isWord(first, 'pg_catalog')) return []
-  return [spanOf(first, second)]
+  return written + sql.slice(written.length)
+}
+
+/** How many tokens from one on are written as one text; undefined where they stay. */
+function plainTokens(
+  tokens: readonly SqlToken[],
+  at: number,
+): { readonly text: string | undefined; readonly length: number } {
+  const [token, first, second, third, fourth, fifth] = tokens.slice(at, at + 6)
+  const isOperator = isWord(token, 'operator') && first?.text === '(' && isWord(second, 'pg_catalog')
+  if (isOperator && third?.text === '.' && fourth?.kind === 'symbol' && fifth?.text === ')') {
+    return { text: fourth.text, length: 6 }
+  }
+  const before = tokens[at - 1]
+  const isType = before?.text === '::' || isWord(before, 'as')
+  if (isType && isWord(token, 'pg_catalog') && first?.text === '.') return { text: '', length: 2 }
+  return { text: token?.kind === 'word' ? token.text : undefined, length: 1 }
 }
 
 function isWord(token: SqlToken | undefined, word: string): boolean {
   return token?.kind === 'word' && token.text === word
-}
-
-function spanOf(first: Span, last: Span): Span {
-  return { start: first.start, end: last.end }
 }

@@ -1,5 +1,5 @@
-// The relations of the catalogue that PostgreSQL programs read: names, columns, and the engine's types for those of PostgreSQL.
-// Object identifiers are 64-bit integers here, so that they compare and join with any number. Pure.
+// The relations of the catalogue that PostgreSQL programs read: names, columns, and the engine's types for those of
+// PostgreSQL. Object identifiers are 64-bit integers here, so that they compare and join with any number. Pure.
 
 import { must } from '../../base/assert.ts'
 import { informationColumns } from './information-columns.ts'
@@ -22,33 +22,26 @@ export interface Relation {
 export type Row = Readonly<Record<string, string | number | boolean | null | readonly (string | number)[]>>
 
 const engineTypes: Readonly<Record<string, string>> = {
-  anyarray: 'VARCHAR',
   bool: 'BOOLEAN',
   bytea: 'BLOB',
-  char: 'VARCHAR',
   float4: 'FLOAT',
   float8: 'DOUBLE',
-  inet: 'VARCHAR',
   int2: 'SMALLINT',
   int2vector: 'SMALLINT[]',
   int4: 'INTEGER',
   int8: 'BIGINT',
-  name: 'VARCHAR',
   oid: 'BIGINT',
   oidvector: 'BIGINT[]',
-  pg_node_tree: 'VARCHAR',
   regproc: 'BIGINT',
-  regtype: 'VARCHAR',
   text: 'VARCHAR',
   timestamptz: 'TIMESTAMP WITH TIME ZONE',
   xid: 'BIGINT',
-  aclitem: 'VARCHAR',
 }
 
 /** Relations that only the functions of the catalogue read. */
 const ownColumns: Readonly<Record<string, string>> = {
-  own_connection: 'database text, user_name text, version text, process_id int4, schemas _text',
-  own_names: 'kind text, spelling text, of_oid oid, shown text',
+  own_connection: 'database user_name version process_id:int4 schemas:_text',
+  own_names: 'kind spelling of_oid:oid shown',
 }
 
 /** All relations by name; those of the two schemas share no name. */
@@ -65,13 +58,11 @@ function relationsOf(schema: Relation['schema'], written: Readonly<Record<string
 }
 
 function columnsOf(written: string): Column[] {
-  return written
-    .trim()
-    .split(/,\s*/)
-    .map((one) => {
-      const [name = '', type = ''] = one.split(/\s+/)
-      return { name, type: engineType(type) }
-    })
+  const columns = written.trim().split(/\s+/)
+  return columns.map((one) => {
+    const [name = '', type = 'text'] = one.split(':')
+    return { name, type: engineType(type) }
+  })
 }
 
 function engineType(type: string): string {

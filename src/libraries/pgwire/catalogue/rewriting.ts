@@ -1,11 +1,9 @@
-// Statements that PostgreSQL programs send about the catalogue, in words of the engine: names of relations and functions, casts to
-// types that name things, regular expressions, collations, names of columns. One pass over the serialised tree; a statement that
-// says nothing of the catalogue is left alone. Pure.
+// Statements that PostgreSQL programs send about the catalogue, in words of the engine: names of relations and
+// functions, casts to types that name things, regular expressions, collations, names of columns. One pass over the
+// serialised tree; a statement that says nothing of the catalogue is left alone. Pure.
 
-import { NodeError } from '../../base/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../../base/json/value.ts'
 import { foldAscii } from '../../model/names.ts'
-import { type QuotedSql, quoteOffsetWord } from '../../sql/offset-word.ts'
 import { type ListingNames, listingSchema } from '../../sql/statement.ts'
 import {
   child,
@@ -20,9 +18,9 @@ import {
   text,
 } from '../../sql/tree.ts'
 import { columnName, typeWord } from './column-names.ts'
+import { expression, ownCall, plainCall, refused, selectedRows, textOf, castTo } from './expressions.ts'
 import { functionReads } from './functions.ts'
 import { relations } from './relations.ts'
-import { withPlainWords } from './plain-words.ts'
 
 /** What a statement that was rewritten may ask. */
 export const postgresListings: ListingNames = { schema: listingSchema, relations, functions: functionReads }
@@ -40,8 +38,6 @@ const namingTypes: ReadonlyMap<string, string> = new Map([
   ['regnamespace', 'schema'],
   ['regrole', 'role'],
 ])
-/** Functions of a FROM clause that make one column. */
-const oneColumn = new Set(['generate_series', 'generate_subscripts', 'unnest'])
 /** Functions that the engine has under another name. */
 const otherNames: ReadonlyMap<string, string> = new Map([
   ['btrim', 'trim'],
@@ -53,24 +49,17 @@ const otherNames: ReadonlyMap<string, string> = new Map([
 const textTypes = new Set(['name', 'cstring', 'character_data', 'sql_identifier', 'yes_or_no', 'aclitem', 'inet'])
 const numberTypes = new Set(['oid', 'xid', 'cid', 'cardinal_number'])
 
-/** A statement about the catalogue in words of the engine; undefined for all others. Throws as `parse` and `rewritten`. */
-export async function askingCatalogue(
-  text: string,
-  parse: (sql: QuotedSql) => Promise<JsonObject>,
-): Promise<{ readonly sql: QuotedSql; readonly node: JsonObject } | undefined> {
-  const sql = quoteOffsetWord(withPlainWords(text))
-  const node = rewritten(await parse(sql))
-  return node && { sql, node }
-}
-
-/** The statement in words of the engine; undefined where it says nothing of the catalogue. Throws NodeError `QueryNotAllowed`. */
+/**
+ * The statement in words of the engine; undefined where it says nothing of the catalogue. Throws NodeError
+ * `QueryNotAllowed`.
+ */
 export function rewritten(top: JsonObject): JsonObject | undefined {
   const ctes = cteNames(top)
   const isAbout = holds(top, (node) => relationOf(node, ctes) !== undefined || asksCatalogue(node))
-  const readsOthers = holds(top, (node) => text(node, 'type') === 'BASE_TABLE' && relationOf(node, ctes) === undefined)
+  const readsOthers = holds(top, (node) => isOther(node, ctes))
   const hasWords = !readsOthers && holds(top, (node) => wordOf(node) !== undefined)
   if (!isAbout && !hasWords) return undefined
-  return rewriteNode(top, { ctes, readsOthers, shown: new Set(answering(top)) })
+  return rewriteNode(top, { ctes, readsOthers, shown: new Set(answering(top)), tables: tablesOf(top, ctes) })
 }
 
 interface Context {
@@ -80,6 +69,19 @@ interface Context {
   readonly readsOthers: boolean
   /** The SELECTs whose rows are the answer: their columns show names of things. */
   readonly shown: ReadonlySet<JsonObject>
+  readonly tables: ReadonlyMap<string, string>
+}
+
+/** The relations of the catalogue by how columns name them; empty where a name is that of several. */
+function tablesOf(top: JsonObject, ctes: ReadonlySet<string>): Map<string, string> {
+  const found = new Map<string, string>()
+  holds(top, (node) => {
+    const relation = relationOf(node, ctes)
+    const name = relation === undefined ? '' : foldAscii(text(node, 'alias') || relation)
+    if (relation !== undefined) found.set(name, [relation, undefined].includes(found.get(name)) ? relation : '')
+    return false
+  })
+  return found
 }
 
 function answering(query: JsonObject): JsonObject[] {
@@ -102,12 +104,18 @@ function cteNames(top: JsonObject): Set<string> {
 function relationOf(node: JsonObject, ctes: ReadonlySet<string>): string | undefined {
   if (text(node, 'type') === 'TABLE_FUNCTION') return calledRelation(child(node, 'function'))
   if (text(node, 'type') !== 'BASE_TABLE') return undefined
-  const parts = tableParts(node).map(foldAscii)
-  const name = parts.at(-1) ?? ''
+  const [name = '', written] = tableParts(node).map(foldAscii).reverse()
   const schema = relations.get(name)?.schema
-  if (schema === undefined || schema === 'own' || parts.length > 2) return undefined
-  if (parts.length === 2) return parts[0] === schema ? name : undefined
+  if (schema === undefined || schema === 'own') return undefined
+  if (written !== undefined) return written === schema ? name : undefined
   return schema === 'pg_catalog' && !ctes.has(name) ? name : undefined
+}
+
+/** A table that is neither of the catalogue nor of the statement itself. */
+function isOther(node: JsonObject, ctes: ReadonlySet<string>): boolean {
+  if (text(node, 'type') !== 'BASE_TABLE' || relationOf(node, ctes) !== undefined) return false
+  const [first = '', ...more] = tableParts(node)
+  return more.length > 0 || !ctes.has(foldAscii(first))
 }
 
 /** `pg_get_keywords()`: a relation that is called. */
@@ -138,7 +146,7 @@ function rewriteNode(node: JsonObject, context: Context): JsonObject {
   if (relation !== undefined) return tableOf(node, relation)
   const naming = isClass(node, 'CAST') ? namingTypes.get(typeWord(child(node, 'cast_type'))) : undefined
   const inner = new Map([...node].map(([name, member]) => [name, rewrite(member, context)] as const))
-  if (text(node, 'type') === 'TABLE_FUNCTION') return namedColumn(inner)
+  if (text(node, 'type') === 'TABLE_FUNCTION') return selectedRows(inner)
   if (text(node, 'type') === 'SELECT_NODE') return namedSelect(node, inner, context)
   if (naming !== undefined) return numberOf(inner, naming)
   if (isClass(node, 'CAST')) return castOf(node, inner)
@@ -151,7 +159,7 @@ function rewriteNode(node: JsonObject, context: Context): JsonObject {
 
 function tableOf(node: JsonObject, relation: string): JsonObject {
   if (text(node, 'type') === 'BASE_TABLE')
-    return new Map(node).set('schema_name', listingSchema).set('table_name', relation)
+    return new Map(node).set('catalog_name', '').set('schema_name', listingSchema).set('table_name', relation)
   return nodeOf({
     type: 'BASE_TABLE',
     alias: text(node, 'alias'),
@@ -163,15 +171,6 @@ function tableOf(node: JsonObject, relation: string): JsonObject {
     catalog_name: '',
     at_clause: null,
   })
-}
-
-/** `generate_series(1, 3) AS s` has a column of that name too. */
-function namedColumn(table: JsonObject): JsonObject {
-  const alias = text(table, 'alias')
-  const isBare =
-    list(table, 'column_name_alias').length === 0 && text(table, 'with_ordinality') === 'WITHOUT_ORDINALITY'
-  const makesOne = oneColumn.has(functionName(child(table, 'function')))
-  return alias !== '' && isBare && makesOne ? new Map(table).set('column_name_alias', [alias]) : table
 }
 
 /** `x::regclass`: the number of what is named. */
@@ -234,7 +233,7 @@ function callOf(call: JsonObject): JsonObject {
     const match = plainCall('regexp_matches', [...operands, ...flags], call).set('alias', '')
     return nodeOf({ ...expression('OPERATOR', 'OPERATOR_NOT', call), children: [match] })
   }
-  if (name === 'format') throw refused('format() of PostgreSQL')
+  if (name === 'format') return formatOf(call, operands)
   if (isClass(call, 'FUNCTION') && functionReads.has(name)) return ownCall(name, operands, call)
   const plain = foldAscii(text(call, 'schema')) === 'pg_catalog' ? new Map(call).set('schema', '') : call
   const other = otherNames.get(name)
@@ -258,27 +257,35 @@ function anyOf(subquery: JsonObject): JsonObject {
   const isEqual = text(subquery, 'subquery_type') === 'ANY' && text(subquery, 'comparison_type') === 'COMPARE_EQUAL'
   if (!isEqual || !isList || functionName(only) !== 'unnest') return subquery
   const [items = null] = list(only, 'children')
-  return plainCall('list_contains', [listOf(items), subquery.get('child') ?? null], subquery)
+  const value = subquery.get('child') ?? null
+  // `ANY ('{a,b}')` takes a list as text.
+  const isText = isClass(items, 'CONSTANT') || isClass(items, 'PARAMETER')
+  const operands = isText ? [withArrayText(castTo('VARCHAR[]', items)), castTo('VARCHAR', value)] : [items, value]
+  return plainCall('list_contains', operands, subquery)
 }
 
-/** `ANY ('{a,b}')` takes a list as text. */
-function listOf(items: JsonValue): JsonValue {
-  if (!isClass(items, 'CONSTANT') && !isClass(items, 'PARAMETER')) return items
-  const type = nodeOf({
-    id: 'LIST',
-    type_info: nodeOf({
-      type: 'LIST_TYPE_INFO',
-      alias: '',
-      extension_info: null,
-      child_type: nodeOf({ id: 'VARCHAR', type_info: null }),
-    }),
+/** `format('%I.%s', a, b)` with a constant of those alone. Throws for all others. */
+function formatOf(call: JsonObject, [pattern, ...values]: readonly JsonValue[]): JsonObject {
+  const written = isClass(pattern, 'CONSTANT') ? text(child(pattern, 'value'), 'value') : '%?'
+  const parts = written.split(/(%.)/s).filter((part) => part !== '')
+  const places = parts.filter((part) => /^%[sI]$/.test(part))
+  if (parts.some((part) => /^%[^sI%]?$/.test(part) && part !== '%%') || places.length !== values.length) {
+    throw refused('format() with anything but %s and %I in a constant')
+  }
+  const rest = [...values]
+  const pieces = parts.map((part) => {
+    if (part === '%I') return ownCall('quote_ident', [rest.shift() ?? null], new Map())
+    return part === '%s' ? (rest.shift() ?? null) : textOf(part === '%%' ? '%' : part)
   })
-  return withArrayText(
-    nodeOf({ ...expression('CAST', 'OPERATOR_CAST', items), child: items, cast_type: type, try_cast: false }),
-  )
+  return plainCall('concat', pieces, call)
 }
 
-function columnOf(column: JsonObject, { readsOthers }: Context): JsonObject {
+function columnOf(column: JsonObject, { readsOthers, tables }: Context): JsonObject {
+  const [table, last] = list(column, 'column_names').slice(-2)
+  if (typeof table === 'string' && last === 'tableoid') {
+    const relation = tables.get(foldAscii(table)) ?? ''
+    if (relation !== '') return ownCall('number_of_class', [textOf(relation)], column)
+  }
   const word = readsOthers ? undefined : wordOf(column)
   if (word !== undefined) return ownCall(word, [], column)
   const [schema, ...names] = list(column, 'column_names')
@@ -286,6 +293,20 @@ function columnOf(column: JsonObject, { readsOthers }: Context): JsonObject {
   return isPath && /^(pg_catalog|information_schema)$/i.test(schema)
     ? new Map(column).set('column_names', names)
     : column
+}
+
+/** GROUP BY names a column of the answer, where the engine would take a table of that name for it. */
+function withGroups(before: JsonObject, select: JsonObject): JsonObject {
+  const tables = new Set<string>()
+  holds(before.get('from_table') ?? null, (node) => tables.add(text(node, 'alias')).size < 0)
+  const columns = list(select, 'select_list')
+  const named = new Map(objects(before, 'select_list').map((column, at) => [text(column, 'alias'), columns[at]]))
+  const groups = list(select, 'group_expressions').map((group) => {
+    const [name, ...more] = isClass(group, 'COLUMN_REF') ? list(group, 'column_names') : []
+    const column = typeof name === 'string' && more.length === 0 && tables.has(name) ? named.get(name) : undefined
+    return column instanceof Map ? new Map(column).set('alias', '') : group
+  })
+  return new Map(select).set('group_expressions', groups)
 }
 
 /** Columns get the names that PostgreSQL gives them, and those that name things show the name. */
@@ -299,44 +320,5 @@ function namedSelect(before: JsonObject, select: JsonObject, { shown: answers }:
     const shown = kind === undefined ? column : ownCall(`name_of_${kind}`, [new Map(column).set('alias', '')], column)
     return new Map(shown).set('alias', text(original, 'alias') || columnName(original) || '?column?')
   })
-  return new Map(select).set('select_list', columns)
-}
-
-function ownCall(name: string, operands: readonly JsonValue[], at: JsonObject): JsonObject {
-  return plainCall(name, operands, at).set('schema', listingSchema)
-}
-
-function plainCall(name: string, operands: readonly JsonValue[], at: JsonObject): JsonObject {
-  return nodeOf({
-    ...expression('FUNCTION', 'FUNCTION', at),
-    function_name: name,
-    schema: '',
-    children: [...operands],
-    filter: null,
-    order_bys: nodeOf({ type: 'ORDER_MODIFIER', orders: [] }),
-    distinct: false,
-    is_operator: false,
-    export_state: false,
-    catalog: '',
-  })
-}
-
-/** What all expressions have: alias and place are those of the one before. */
-function expression(kind: string, type: string, at: JsonObject): Record<string, JsonValue> {
-  return {
-    class: kind,
-    type,
-    alias: text(at, 'alias'),
-    query_location: at.get('query_location') ?? new JsonNumber(nowhere),
-  }
-}
-
-function textOf(value: string): JsonObject {
-  const type = nodeOf({ id: 'VARCHAR', type_info: null })
-  const constant = nodeOf({ type, is_null: false, value })
-  return nodeOf({ ...expression('CONSTANT', 'VALUE_CONSTANT', new Map()), value: constant })
-}
-
-function refused(construct: string): NodeError {
-  return new NodeError('QueryNotAllowed', `Statements about the catalogue may not use ${construct}.`, {})
+  return withGroups(before, new Map(select).set('select_list', columns))
 }

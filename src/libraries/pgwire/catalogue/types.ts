@@ -1,5 +1,5 @@
-// The types that answers to PostgreSQL programs have, and what `pg_type` and `pg_proc` say of them: numbers and properties are those
-// of PostgreSQL 15 (src/include/catalog/pg_type.dat). Data.
+// The types that answers to PostgreSQL programs have, and what `pg_type` and `pg_proc` say of them: numbers and
+// properties are those of PostgreSQL 15 (src/include/catalog/pg_type.dat). Data.
 
 /** A type, or the array of one. */
 export interface PgType {
@@ -12,6 +12,7 @@ export interface PgType {
   readonly preferred: boolean
   /** Type of the elements; 0 where it is no array. */
   readonly element: number
+  readonly isArray: boolean
   /** Its array; 0 where there is none. */
   readonly array: number
   readonly input: PgFunction
@@ -81,6 +82,7 @@ const plainTypes: readonly PgType[] = written
       category,
       preferred: preferred === 't',
       element: Number(element),
+      isArray: false,
       array: Number(array),
       input: functionOf(input),
       receive: functionOf(receive),
@@ -113,6 +115,7 @@ function arrayOf(type: PgType): PgType {
     category: type.kind === 'p' ? 'P' : 'A',
     preferred: false,
     element: type.oid,
+    isArray: true,
     array: 0,
     input: arrayInput,
     receive: arrayReceive,

@@ -1,0 +1,34 @@
+// What PostgreSQL programs ask of the catalogue when they start, list tables and look at columns: program, what for, statement.
+// Data, in statements/.
+
+import { dbt, grafana, metabase, powerBI, superset, tableau } from './statements/dashboards.ts'
+import { dataGrip, duckdb, npgsql, pgAdmin, pgx, psqlODBC, psycopg } from './statements/drivers.ts'
+import { dbeaver, pgjdbc } from './statements/jdbc.ts'
+import { psql } from './statements/psql.ts'
+import { asyncpg, sqlAlchemy } from './statements/sqlalchemy.ts'
+
+const programs = {
+  asyncpg,
+  DataGrip: dataGrip,
+  DBeaver: dbeaver,
+  dbt,
+  DuckDB: duckdb,
+  Grafana: grafana,
+  Metabase: metabase,
+  Npgsql: npgsql,
+  pgAdmin,
+  pgjdbc,
+  pgx,
+  'Power BI': powerBI,
+  psql,
+  psqlODBC,
+  psycopg,
+  SQLAlchemy: sqlAlchemy,
+  Superset: superset,
+  Tableau: tableau,
+}
+
+/** `program: what it asks for`, and the statement. */
+export const programStatements: readonly (readonly [name: string, sql: string])[] = Object.entries(programs).flatMap(
+  ([program, statements]) => statements.map(([asks, sql]) => [`${program}: ${asks}`, sql] as const),
+)
