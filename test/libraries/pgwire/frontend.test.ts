@@ -68,7 +68,7 @@ const messages: readonly (readonly [bytes: Buffer, says: ClientMessage])[] = [
   [raw.message('c'), { kind: 'copy' }],
   [raw.message('f', raw.text('why')), { kind: 'copy' }],
 ]
-const plain = (found: readonly ClientMessage[]): unknown =>
+const plain = (found: readonly unknown[]): unknown =>
   JSON.parse(
     JSON.stringify(found, (_, value: unknown) => {
       if (value instanceof Uint8Array) return Buffer.from(value).toString('latin1')
@@ -194,7 +194,7 @@ describe('a first message', () => {
     [raw.startup({}, 131_072), { kind: 'start', major: 2, minor: 0, parameters: new Map() }],
   ])('of another kind', (bytes, says) => {
     const [found] = readStart(new Uint8Array(bytes))
-    expect(plain([found as ClientMessage])).toEqual(plain([says as ClientMessage]))
+    expect(plain([found])).toEqual(plain([says]))
   })
 
   test('a session may follow the refusal of encryption in the same bytes', () => {
