@@ -78,7 +78,7 @@ const statements = [
   '/* open',
   'select $$',
 ] as const
-const names = ['', '', 'p', 'q', 'c', 'h', 'x'.repeat(70)] as const
+const names = ['', '', '', 'p', 'c', 'h'] as const
 const types = [
   0,
   16,
@@ -105,7 +105,7 @@ const counts = [0, 1, 2, 5, -1, 2 ** 31 - 1, -(2 ** 31)] as const
 function anyMessage(dice: Dice): Buffer {
   const sql = dice.of(statements)
   const few = <T>(one: () => T): T[] => Array.from({ length: dice.int(4) }, one)
-  switch (dice.int(13)) {
+  switch (dice.int(16)) {
     case 0:
     case 1:
     case 2:
@@ -135,9 +135,30 @@ function anyMessage(dice: Dice): Buffer {
       return raw.close(dice.of(['S', 'P']), dice.of(names))
     case 11:
       return raw.message(dice.of(['d', 'c', 'f', 'F', 'p', 'X', 'z', '\0']), dice.bytes(12))
+    case 12:
+      return dice.of([raw.sync, raw.flush])
     default:
-      return dice.of([raw.sync, raw.sync, raw.flush])
+      return whole(dice, sql)
   }
+}
+
+/** A statement with the values that it takes, as a driver sends it. */
+function whole(dice: Dice, sql: string): Buffer {
+  const [statement, portal] = [dice.of(names), dice.of(names)]
+  const values = Array.from({ length: sql.split('$').length > 2 ? 2 : sql.includes('$1') ? 1 : 0 }, () =>
+    dice.of(['1', null]),
+  )
+  const bound = raw.bind({ portal, statement, values, resultFormats: dice.of([[], [0], [1]]) })
+  const most = dice.of([0, 0, 1, 3, 100])
+  const rest = dice.of([[], [raw.execute(portal, most)], [raw.sync], [raw.sync]])
+  return Buffer.concat([
+    ...(dice.int(2) === 0 ? [raw.close('S', statement), raw.close('P', portal)] : []),
+    raw.parse(sql, statement),
+    bound,
+    ...(dice.int(2) === 0 ? [raw.describe('P', portal)] : []),
+    raw.execute(portal, most),
+    ...rest,
+  ])
 }
 
 /** Bytes with something wrong in them. */
@@ -197,6 +218,6 @@ export function fuzzCase(number: number): FuzzCase {
   const ends = [...cuts, all.length]
   const chunks = ends.map((end, at) => all.subarray(ends[at - 1] ?? 0, end))
   const leaves =
-    start.isWhole && !isChanged ? dice.of(['says so', 'says so', 'half', 'gone']) : dice.of(['half', 'gone'])
+    start.isWhole && !isChanged ? dice.of(['says so', 'says so', 'says so', 'gone']) : dice.of(['half', 'half', 'gone'])
   return { chunks, leaves }
 }
