@@ -311,7 +311,7 @@ describe('transactions', () => {
     one.end()
   })
 
-  // Drivers tell rows from none by the description: without it psycopg2 says "no results to fetch".
+  // PostgreSQL describes the rows of each FETCH, where none are left too.
   test.fails('a FETCH behind the last row describes its rows', async () => {
     const one = await session()
     await one.ask(raw.query('begin; declare c cursor for select 1; fetch all from c'))
