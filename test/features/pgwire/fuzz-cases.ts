@@ -217,7 +217,10 @@ export function fuzzCase(number: number): FuzzCase {
   const cuts = Array.from({ length: dice.int(4) }, () => dice.int(all.length + 1)).sort((a, b) => a - b)
   const ends = [...cuts, all.length]
   const chunks = ends.map((end, at) => all.subarray(ends[at - 1] ?? 0, end))
-  const leaves =
-    start.isWhole && !isChanged ? dice.of(['says so', 'says so', 'says so', 'gone']) : dice.of(['half', 'half', 'gone'])
-  return { chunks, leaves }
+  // Who waits to be heard must have sent whole messages.
+  const waits = start.isWhole && !isChanged
+  const ways: readonly FuzzCase['leaves'][] = waits
+    ? ['says so', 'says so', 'says so', 'gone']
+    : ['half', 'half', 'gone']
+  return { chunks, leaves: dice.of(ways) }
 }

@@ -112,12 +112,12 @@ test('a message that is not whole gives nothing, and is counted', () => {
 test('a large message of a million pieces is read', () => {
   const cutter = new MessageCutter(4_000_000)
   const bytes = new Uint8Array(raw.query('x'.repeat(2_000_000)))
+  const found: ClientMessage[] = []
   for (let at = 0; at < bytes.length; at += 2) {
     cutter.push(bytes.subarray(at, at + 2))
-    const message = cutter.next()
-    if (message !== undefined) expect(message).toMatchObject({ kind: 'query' })
+    found.push(...[cutter.next()].filter((message) => message !== undefined))
   }
-  expect(cutter.heldBytes).toBe(0)
+  expect([found.map(({ kind }) => kind), cutter.heldBytes]).toEqual([['query'], 0])
 })
 
 const int32 = (...values: readonly number[]): Buffer => Buffer.concat(values.map(raw.int32))
@@ -162,11 +162,15 @@ describe('a message that is none', () => {
   test('any bytes are messages, too few, or a fault', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
-        try {
-          for (const { kind } of read([bytes])) expect(kind).toMatch(/^[a-z]+$/)
-        } catch (error) {
-          expect(error).toBeInstanceOf(ProtocolFault)
+        const kinds = (): readonly string[] | 'a fault' => {
+          try {
+            return read([bytes]).map(({ kind }) => kind)
+          } catch (error) {
+            if (error instanceof ProtocolFault) return 'a fault'
+            throw error
+          }
         }
+        expect(kinds().length).toBeLessThan(64)
       }),
       { numRuns: 3_000 },
     )

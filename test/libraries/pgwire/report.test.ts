@@ -51,8 +51,8 @@ test('a position is counted in characters of the statement from 1', () => {
     reportOf(new NodeError('SqlSyntax', 'no', { position: { offset, line: 1, column: 1 } }), sql)['P']
   const sql = "select 'ä€😀' x"
   expect(at(sql, 0)).toBe('1')
-  expect(at(sql, Buffer.byteLength("select 'ä€😀' "))).toBe(String([..."select 'ä€😀' x"].length))
-  expect(at(sql, Buffer.byteLength(sql))).toBe(String([...sql].length + 1))
+  expect(at(sql, Buffer.byteLength("select 'ä€😀' "))).toBe('14')
+  expect(at(sql, Buffer.byteLength(sql))).toBe('15')
 })
 
 test('what is meant is the hint where there is no other', () => {

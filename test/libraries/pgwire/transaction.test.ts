@@ -21,7 +21,7 @@ function failed(): Transaction {
 }
 
 describe('states', () => {
-  test('none', () => {
+  test('none: there is nothing to end or to go back to', () => {
     const transaction = new Transaction()
     expect([transaction.letter, transaction.isOpen, transaction.kept]).toEqual(['I', false, undefined])
     transaction.fail()
@@ -38,7 +38,7 @@ describe('states', () => {
     }
   })
 
-  test('open', () => {
+  test('open: it does not begin again, and ends', () => {
     const transaction = open()
     expect([transaction.letter, transaction.isOpen]).toEqual(['T', true])
     expect(transaction.begin('repeatable read', none)).toBe(false)
