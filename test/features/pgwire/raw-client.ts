@@ -120,6 +120,10 @@ export class RawClient {
     return client
   }
 
+  get isOpen(): boolean {
+    return !this.#isClosed
+  }
+
   send(...bytes: readonly Uint8Array[]): void {
     this.socket.write(Buffer.concat(bytes))
   }
