@@ -1,5 +1,5 @@
 // The rows of `information_schema`, and of the relations that only functions of the catalogue read. What is said is
-// what PostgreSQL says of such tables (its src/backend/catalog/information_schema.sql). Pure.
+// what PostgreSQL says of such tables (its information_schema.sql). Pure.
 
 import type { Catalogue, CatalogueColumn } from './numbered.ts'
 import { catalogSchema, informationSchema, ownerRole, relationOid } from './numbered.ts'

@@ -1,5 +1,5 @@
-// What the catalogue of a caller is made of: the accounts and datasets that he may read, and who is connected to what;
-// each with a number that follows from its name, so that it is the same in every statement. Pure.
+// What the catalogue of a caller is made of: the accounts and datasets that he may read, and his connection; each thing has
+// a number that follows from its name, so that it is the same in every statement. Pure.
 
 import { must } from '../../base/assert.ts'
 import { utf8 } from '../../base/bytes.ts'

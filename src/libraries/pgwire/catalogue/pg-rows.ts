@@ -1,5 +1,4 @@
-// The rows of `pg_catalog`: of accounts as schemas and datasets as tables; what there is none of here has no rows.
-// Pure.
+// The rows of `pg_catalog`: of accounts as schemas and datasets as tables. What a node does not have has no rows. Pure.
 
 import type { Catalogue, NumberedTable } from './numbered.ts'
 import { catalogSchema, informationSchema, ownerRole, relationOid } from './numbered.ts'

@@ -1,5 +1,5 @@
 // The types that answers to PostgreSQL programs have, and what `pg_type` and `pg_proc` say of them: numbers and
-// properties are those of PostgreSQL 15 (src/include/catalog/pg_type.dat). Data.
+// properties are those of PostgreSQL 15 (pg_type.dat). Data.
 
 /** A type, or the array of one. */
 export interface PgType {
