@@ -37,7 +37,11 @@ const handlers: Handlers = {
     tell(parts.settings.putBack(transaction.rollbackTo(name)))
     return 'ROLLBACK'
   },
-  isolate: ({ transaction, parts }, { isolation, isForSession }) => {
+  isolate: ({ transaction, parts, notice }, { isolation, isForSession }) => {
+    if (!isForSession && !transaction.isOpen) {
+      notice('WARNING', '25P01', 'SET TRANSACTION can only be used in transaction blocks')
+      return 'SET'
+    }
     if (isolation === undefined) return 'SET'
     if (isForSession) parts.settings.set('default_transaction_isolation', isolation)
     else transaction.isolate(isolation)
@@ -45,9 +49,14 @@ const handlers: Handlers = {
   },
   // What holds for a transaction alone is put back at its end; without one it holds for nothing.
   set: ({ transaction, parts, notice, tell }, { name, value, isLocal }) => {
+    if (name.toLowerCase() === 'transaction_isolation') {
+      transaction.isolate(isolationOf(value ?? ''))
+      return 'SET'
+    }
     const isForNothing = isLocal && !transaction.isOpen
     if (isForNothing) notice('WARNING', '25P01', 'SET LOCAL can only be used in transaction blocks')
     else if (isLocal) transaction.setLocal(name, parts.settings.state)
+    else transaction.setLasting(name)
     if (!isForNothing && parts.settings.set(name, value)) tell([name])
     return 'SET'
   },
@@ -57,7 +66,8 @@ const handlers: Handlers = {
     return 'RESET'
   },
   discard: async ({ transaction, portals, parts, tell }, { what }) => {
-    if (transaction.isOpen) throw new PostgresFault('25001', 'DISCARD ALL cannot run inside a transaction block')
+    if (what === 'all' && transaction.isOpen)
+      throw new PostgresFault('25001', 'DISCARD ALL cannot run inside a transaction block')
     if (what === 'all') {
       tell(parts.settings.reset())
       portals.deallocateAll()
@@ -83,11 +93,12 @@ const handlers: Handlers = {
     return 'DECLARE CURSOR'
   },
   close: async ({ portals }, { name }) => {
-    if (name === undefined) await portals.closeAll('all')
-    else {
-      portals.portal(name)
-      await portals.close(name)
+    if (name === undefined) {
+      await portals.closeAll('all')
+      return 'CLOSE CURSOR ALL'
     }
+    portals.portal(name)
+    await portals.close(name)
     return 'CLOSE CURSOR'
   },
   nothing: (_, { tag }) => tag,
@@ -104,7 +115,7 @@ export async function inSession(session: SessionView, statement: Statement): Pro
 }
 
 function isolationOf(text: string): Isolation {
-  return /^(?:repeatable read|serializable)$/.test(text) ? 'repeatable read' : 'read committed'
+  return /^(?:repeatable read|serializable)$/i.test(text) ? 'repeatable read' : 'read committed'
 }
 
 async function ended(session: SessionView, how: 'commit' | 'rollback'): Promise<string> {
@@ -112,7 +123,7 @@ async function ended(session: SessionView, how: 'commit' | 'rollback'): Promise<
   if (!transaction.isOpen) notice('WARNING', '25P01', 'there is no transaction in progress')
   const { tag, settings } = transaction.end(how, parts.settings.state)
   if (settings !== undefined) tell(parts.settings.putBack(settings))
-  await portals.closeAll('of transaction')
+  await portals.closeAll(tag === 'COMMIT' ? 'commit' : 'rollback')
   return tag
 }
 
@@ -121,7 +132,7 @@ async function declare(
   session: SessionView,
   { name, sql, isHeld }: Extract<Statement, { kind: 'declare' }>,
 ): Promise<void> {
-  if (!session.transaction.isOpen && !isHeld) {
+  if (!session.transaction.isOpen && !isHeld && !session.isText) {
     throw new PostgresFault('25P01', 'DECLARE CURSOR can only be used in transaction blocks')
   }
   const statement = statementOf(sql)

@@ -22,6 +22,10 @@ export interface Portal {
   readonly ending: AbortController
   rows: OpenRows | undefined
   isDone: boolean
+  /** Its rows broke off. */
+  isBroken: boolean
+  /** It ends with the transaction in which it was begun, if that is rolled back. */
+  isYoung: boolean
 }
 
 const statementsMost = 1000
@@ -103,9 +107,13 @@ export class Portals {
     await portal?.rows?.close().catch(() => undefined)
   }
 
-  /** Ends all, or those that do not outlive a transaction. */
-  async closeAll(which: 'all' | 'of transaction'): Promise<void> {
-    for (const [name, { isHeld }] of this.#portals) if (which === 'all' || !isHeld) await this.close(name)
+  /** Ends all, or those that do not outlive a transaction that ends so. */
+  async closeAll(which: 'all' | 'commit' | 'rollback'): Promise<void> {
+    for (const [name, portal] of this.#portals) {
+      const stays = which !== 'all' && portal.isHeld && (which === 'commit' || !portal.isYoung)
+      if (stays) portal.isYoung = false
+      else await this.close(name)
+    }
   }
 }
 
@@ -115,7 +123,17 @@ export function newPortal(
   binaryColumns: readonly boolean[],
   isHeld: boolean,
 ): Portal {
-  return { prepared, values, binaryColumns, isHeld, ending: new AbortController(), rows: undefined, isDone: false }
+  return {
+    prepared,
+    values,
+    binaryColumns,
+    isHeld,
+    ending: new AbortController(),
+    rows: undefined,
+    isDone: false,
+    isBroken: false,
+    isYoung: true,
+  }
 }
 
 function lengthOf({ values }: Portal): number {

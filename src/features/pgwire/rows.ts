@@ -42,7 +42,6 @@ export interface RowsSource {
   readonly hasBareNames: boolean
 }
 
-const dataRow = 0x44
 const copyData = 0x64
 
 /** Rows that are being found. */
@@ -60,7 +59,7 @@ export class OpenRows {
   private constructor(source: RowsSource, first: Uint8Array, pieces: AnswerStream['pieces']) {
     this.source = source
     this.#pieces = pieces
-    const end = first[0] === dataRow || first[0] === copyData ? 0 : lengthAt(first, 0)
+    const end = first.length === 0 || first[0] === copyData ? 0 : lengthAt(first, 0)
     this.description = first.subarray(0, end)
     this.#held = first.subarray(end)
   }
@@ -90,12 +89,6 @@ export class OpenRows {
       const piece = await this.#pieces.next()
       if (piece.done === true) this.#end(piece.value)
       else this.#held = this.#held.length === 0 ? piece.value : concatBytes([this.#held, piece.value])
-    }
-    // A client that asked for as many rows as there are is told that these were all.
-    if (!this.#isOver && this.#held.length === 0 && rows > 0) {
-      const piece = await this.#pieces.next()
-      if (piece.done === true) this.#end(piece.value)
-      else this.#held = piece.value
     }
     return rows
   }
@@ -166,7 +159,8 @@ async function begun(
     },
     caller,
   )
-  const { pieces } = await file.start()
+  // Why rows break off is found out: it has a place behind them.
+  const { pieces } = await file.start(caller.signal)
   const first = await wholeFirst(pieces)
   return { source: { heads: file.heads, isProvable: file.isProvable, hasBareNames: bound.hasBareNames }, first, pieces }
 }
@@ -176,7 +170,8 @@ async function wholeFirst(pieces: AnswerStream['pieces']): Promise<Uint8Array> {
   let first: Uint8Array = new Uint8Array(0)
   while (first.length < 5 || first.length < lengthAt(first, 0)) {
     const piece = await pieces.next()
-    if (piece.done === true) throw new NodeError('Internal', 'An answer ended before its columns were told.')
+    // A copy of no rows.
+    if (piece.done === true) return first
     first = first.length === 0 ? piece.value : concatBytes([first, piece.value])
   }
   return first

@@ -53,11 +53,7 @@ export async function runPortal(session: SessionView, portal: Portal, how: How):
     return await sendRows(session, await prepared(session, statement), { ...how, command: 'SELECT' })
   if (statement.kind === 'show') {
     const shown = how.how === 'simple' ? backend.textRows : rowsAlone
-    const { settings } = session.parts
-    const rows =
-      statement.name === undefined
-        ? settings.all().map(([name, value]) => [name, value, ''])
-        : [[settings.get(statement.name)]]
+    const rows = shownSettings(session, statement.name)
     wire.queue(shown(textColumnsOf(statement) ?? [], rows))
     return wire.queue(backend.complete('SHOW'))
   }
@@ -67,6 +63,12 @@ export async function runPortal(session: SessionView, portal: Portal, how: How):
     return wire.queue(backend.complete('SELECT 1'))
   }
   wire.queue(backend.complete(await inSession(session, statement)))
+}
+
+function shownSettings({ parts: { settings }, transaction }: SessionView, name: string | undefined): string[][] {
+  if (name === undefined) return settings.all().map(([one, value]) => [one, value, ''])
+  const isolation = transaction.isolation ?? settings.get('default_transaction_isolation')
+  return [[name.toLowerCase() === 'transaction_isolation' ? isolation : settings.get(name)]]
 }
 
 /** Rows without what describes them. */
@@ -92,13 +94,16 @@ async function sendRows(
   { most, how, command }: How & { readonly command: 'SELECT' | 'FETCH' },
 ): Promise<void> {
   const { wire } = session.parts
-  if (portal.isDone) return wire.queue(backend.complete(`${command} 0`))
+  if (portal.isBroken) throw new PostgresFault('55000', 'The portal cannot be run any more: its statement has failed.')
   const rows = await opened(session, portal)
   if (how === 'simple') wire.queue(rows.description)
+  if (portal.isDone) return wire.queue(backend.complete(`${command} 0`))
+  portal.isBroken = true
   const sent = await session.running(
     async () => await rows.next(most, async (messages) => await wire.send(messages)),
     portal.ending,
   )
+  portal.isBroken = false
   if (!rows.isOver && command === 'SELECT') return wire.queue(backend.suspended)
   if (rows.isOver) {
     portal.isDone = true

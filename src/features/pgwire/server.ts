@@ -4,11 +4,13 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
+import { can, type Principal } from '../../node/access/scopes.ts'
 import { networkOf } from '../../node/http/answer.ts'
 import type { ReplicaContext } from '../../node/http/context.ts'
 import { closeGraceMs } from '../../node/http/connections.ts'
 import { equalBytes } from '../../libraries/base/bytes.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
+import { foldAscii } from '../../libraries/model/names.ts'
 import * as backend from '../../libraries/pgwire/backend.ts'
 import { ProtocolFault } from '../../libraries/pgwire/frontend.ts'
 import { PostgresFault, reportOf, severity } from '../../libraries/pgwire/report.ts'
@@ -156,7 +158,7 @@ export class PostgresServer {
       server_version: `15.0 (Proofstream ${version})`,
       session_authorization: who.user,
     })
-    const account = await this.#accountOf(start)
+    const account = await this.#accountOf(start, await who.principal())
     settings.begin(startSettings(start))
     const process = this.#nextProcess()
     const secret = new Uint8Array(randomBytes(4))
@@ -180,21 +182,18 @@ export class PostgresServer {
     }
   }
 
-  /** The account that the database is; undefined for all of them. Throws PostgresFault 3D000. */
-  async #accountOf({ parameters }: Start): Promise<string | undefined> {
+  /** The account that the database is; undefined for all of them. Of what the caller may not read there is none. Throws PostgresFault 3D000. */
+  async #accountOf({ parameters }: Start, principal: Principal): Promise<string | undefined> {
     const user = parameters.get('user') ?? ''
     const database = parameters.get('database') ?? user
-    if (database === 'all' || database === user) return undefined
-    const names = await this.#deps.context.catalog.names()
-    const isAccount = names.some(
-      ({ alias }) => alias.slice(0, alias.indexOf('/')).toLowerCase() === database.toLowerCase(),
-    )
-    if (isAccount) return database
-    throw new PostgresFault(
-      '3D000',
-      `database "${database.slice(0, 63)}" does not exist`,
-      'Connect to "all", or to the name of an account.',
-    )
+    if (database === 'all') return undefined
+    const readable = (await this.#deps.context.catalog.names()).filter((name) => can(principal, 'read', name))
+    const wanted = foldAscii(database)
+    if (readable.some(({ alias }) => foldAscii(alias.slice(0, alias.indexOf('/'))) === wanted)) return database
+    // Drivers send the name of the user where they were told of no database.
+    if (database === user) return undefined
+    const hint = 'Connect to "all", or to the name of an account.'
+    throw new PostgresFault('3D000', `database "${database.slice(0, 63)}" does not exist`, hint)
   }
 
   #cancel({ process, secret }: { readonly process: number; readonly secret: Uint8Array }): void {

@@ -31,6 +31,8 @@ export interface SessionView {
   readonly parts: SessionParts
   readonly transaction: Transaction
   readonly portals: Portals
+  /** A text of several statements runs, which is a transaction of its own. */
+  readonly isText: boolean
   /** Of the statement before, for `proofstream_proof()`. */
   lastProof: string | undefined
   /** Does `work` as the caller, who is found out anew, within his time. */

@@ -8,7 +8,8 @@ import { NodeError } from '../../libraries/base/errors.ts'
 import * as backend from '../../libraries/pgwire/backend.ts'
 import type { BindMessage, ClientMessage } from '../../libraries/pgwire/frontend.ts'
 import { PostgresFault, reportOf, severity } from '../../libraries/pgwire/report.ts'
-import { statementOf, statementsIn } from '../../libraries/pgwire/session-words.ts'
+import { type Statement, statementOf, statementsIn } from '../../libraries/pgwire/session-words.ts'
+import { millisOf } from '../../libraries/pgwire/settings.ts'
 import { Transaction } from '../../libraries/pgwire/transaction.ts'
 import { parameterOf } from '../../libraries/pgwire/values.ts'
 import { newPortal, type Portal, Portals, type Prepared } from './portals.ts'
@@ -23,6 +24,7 @@ export class Session implements SessionView {
   readonly transaction = new Transaction()
   readonly portals = new Portals()
   lastProof: string | undefined
+  isText = false
   #isPassing = false
   #running: AbortController | undefined
 
@@ -55,13 +57,13 @@ export class Session implements SessionView {
     const { wire } = this.parts
     if (message.kind === 'sync') {
       this.#isPassing = false
-      if (!this.transaction.isOpen) await this.portals.closeAll('of transaction')
+      if (!this.transaction.isOpen) await this.portals.closeAll('commit')
       this.#ready()
       return await wire.flush()
     }
     if (message.kind === 'flush') return await wire.flush()
-    if (message.kind === 'query') return await this.#simple(message.sql)
     if (this.#isPassing) return
+    if (message.kind === 'query') return await this.#simple(message.sql)
     await this.#answer(this.#sqlOf(message), async () => await this.#extended(message))
   }
 
@@ -93,9 +95,11 @@ export class Session implements SessionView {
 
   /** A text of statements; an error ends it. */
   async #simple(sql: string): Promise<void> {
-    for (const text of statementsIn(sql)) {
+    const texts = statementsIn(sql)
+    this.isText = texts.length > 1
+    for (const text of texts) {
       const isGood = await this.#answer(text, async () => {
-        const prepared: Prepared = { sql: text, statement: statementOf(text), types: [] }
+        const prepared: Prepared = { sql: text, statement: this.#statementOf(text), types: [] }
         const portal = newPortal(prepared, [], [], false)
         try {
           await this.#execute(portal, Number.POSITIVE_INFINITY, 'simple')
@@ -107,7 +111,8 @@ export class Session implements SessionView {
       if (!isGood) break
     }
     this.#isPassing = false
-    if (!this.transaction.isOpen) await this.portals.closeAll('of transaction')
+    this.isText = false
+    if (!this.transaction.isOpen) await this.portals.closeAll('commit')
     this.#ready()
     await this.parts.wire.flush()
   }
@@ -145,7 +150,7 @@ export class Session implements SessionView {
   async #parse(name: string, sql: string, types: readonly number[]): Promise<void> {
     const texts = statementsIn(sql)
     if (texts.length > 1) throw new PostgresFault('42601', 'cannot insert multiple commands into a prepared statement')
-    const statement = statementOf(sql)
+    const statement = this.#statementOf(sql)
     this.#demandGood(statement.kind)
     if (statement.kind !== 'select') return this.portals.prepare(name, { sql, statement, types })
     const { replica } = this.parts.context
@@ -202,6 +207,16 @@ export class Session implements SessionView {
     await runPortal(this, portal, { most, how })
   }
 
+  /** What is no statement is told first, then that a transaction has failed. */
+  #statementOf(sql: string): Statement {
+    try {
+      return statementOf(sql)
+    } catch (error) {
+      if (error instanceof PostgresFault && error.state !== '42601') this.transaction.demandGood()
+      throw error
+    }
+  }
+
   /** In a transaction that has failed only its end is heard. */
   #demandGood(kind: string): void {
     if (!['commit', 'rollback', 'rollback to', 'empty'].includes(kind)) this.transaction.demandGood()
@@ -210,9 +225,12 @@ export class Session implements SessionView {
   async running<T>(work: (running: Running) => Promise<T>, ending = new AbortController()): Promise<T> {
     const { context, login, wire, settings, account, processId } = this.parts
     this.#running = ending
-    const timeoutMs = Number(settings.get('statement_timeout'))
+    const timeoutMs = millisOf(settings.get('statement_timeout'))
     const over = new AbortController()
-    if (timeoutMs > 0) void context.clock.sleep(timeoutMs, over.signal).then(() => ending.abort('timeout'))
+    void (
+      timeoutMs > 0 &&
+      context.clock.sleep(timeoutMs, over.signal).then(() => over.signal.aborted || ending.abort('timeout'))
+    )
     const principal = await login.principal()
     const key = principal.tokenId === undefined ? ['anonymous', networkOf(wire.address)] : [principal.tokenId]
     const room = context.answers.open(key[0] ?? '')

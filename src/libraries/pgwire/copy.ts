@@ -41,7 +41,9 @@ export const pgCopyBinary: FileFormat = {
   begin: (columns, { header }) => {
     if (header === true) throw new NodeError('InvalidRequest', 'COPY in binary form has no header with names.')
     checkCount(columns)
-    const out = beginMessage(new ByteBuffer(startBytes))
+    const out = new ByteBuffer(startBytes)
+    // The first row follows in the same message, as PostgreSQL has it.
+    let start: number | undefined = beginMessage(out)
     out.raw(signature)
     // No flags, and nothing more before the first row.
     putInt32(out, 0)
@@ -51,32 +53,34 @@ export const pgCopyBinary: FileFormat = {
       rows: (batch) => {
         const fields = fieldWriters(batch, columns, isBinary, out)
         const writeRow: ValueWriter = (row) => {
+          const message = start ?? beginMessage(out)
+          start = undefined
           putInt16(out, fields.length)
           for (let at = 0; at < fields.length; at++) fields[at]?.(row)
+          endMessage(out, message)
         }
-        return piecesOf(batch, out, writeRow, () => takeMessage(out))
+        return piecesOf(batch, out, writeRow, () => out.take())
       },
       end: () => {
+        const message = start ?? beginMessage(out)
         putInt16(out, -1)
-        return [takeMessage(out)]
+        endMessage(out, message)
+        return [out.take()]
       },
     }
   },
 }
 
-const headBytes = 5
-
-function beginMessage(out: ByteBuffer): ByteBuffer {
-  out.bytes[0] = 0x64
-  out.at = headBytes
-  return out
+/** Begins a CopyData message, of which a row is one: drivers count rows by them. Where it begins. */
+function beginMessage(out: ByteBuffer): number {
+  const start = out.at
+  out.byte(0x64)
+  putInt32(out, 0)
+  return start
 }
 
-function takeMessage(out: ByteBuffer): Uint8Array {
-  setInt32(out.bytes, 1, out.at - 1)
-  const message = out.take()
-  beginMessage(out)
-  return message
+function endMessage(out: ByteBuffer, start: number): void {
+  setInt32(out.bytes, start + 1, out.at - start - 1)
 }
 
 function linesFormat(name: string, styleFor: (columns: readonly FileColumn[]) => LineStyle): FileFormat {
@@ -86,23 +90,29 @@ function linesFormat(name: string, styleFor: (columns: readonly FileColumn[]) =>
     module: import.meta.url,
     begin: (columns, { header }) => {
       const style = styleFor(columns)
-      const out = beginMessage(new ByteBuffer(startBytes))
-      if (header === true) writeNames(out, columns, style)
+      const out = new ByteBuffer(startBytes)
+      if (header === true) {
+        const start = beginMessage(out)
+        writeNames(out, columns, style)
+        endMessage(out, start)
+      }
       return {
         rows: (batch) => {
           const cells = columns.map((facts, at) => {
             return cellWriter(must(batch.columns[at], 'a column of the batch'), facts, out, style)
           })
           const writeRow: ValueWriter = (row) => {
+            const start = beginMessage(out)
             for (let at = 0; at < cells.length; at++) {
               if (at > 0) out.byte(style.delimiter)
               cells[at]?.(row)
             }
             out.byte(newline)
+            endMessage(out, start)
           }
-          return piecesOf(batch, out, writeRow, () => takeMessage(out))
+          return piecesOf(batch, out, writeRow, () => out.take())
         },
-        end: () => (out.at === headBytes ? [] : [takeMessage(out)]),
+        end: () => (out.at === 0 ? [] : [out.take()]),
       }
     },
   }

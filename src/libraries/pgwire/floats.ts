@@ -8,6 +8,7 @@ import type { ByteBuffer } from '../base/byte-buffer.ts'
 const [minus, point] = [0x2d, 0x2e]
 const powers = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12] as const
 const leastPlain = 1e-4
+const leastPlain32 = Math.fround(leastPlain)
 /** From here on there is an exponent. Any two decimals of so few digits are different floats of the type. */
 const endPlain64 = 1e15
 const endPlain32 = 1e6
@@ -60,7 +61,7 @@ const bitsOfSingle = new Int32Array(single.buffer)
 /** Writes a float of 32 bits that has no exponent. The products are exact: 25 bits by those of 5^12, which are 28. */
 function writePlain32(out: ByteBuffer, value: number): boolean {
   const magnitude = value < 0 ? -value : value
-  if (!(magnitude >= leastPlain && magnitude < endPlain32)) return false
+  if (!(magnitude >= leastPlain32 && magnitude < endPlain32)) return false
   single[0] = magnitude
   const bits = bitsOfSingle[0] ?? 0
   bitsOfSingle[0] = bits - 1

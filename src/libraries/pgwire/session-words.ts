@@ -98,7 +98,10 @@ const forms: ReadonlyMap<string, Form> = new Map<string, Form>([
   ['set', set],
   ['show', show],
   ['reset', (words) => words.last({ kind: 'reset', name: words.may('all') ? undefined : words.setting() })],
-  ['discard', (words) => words.last({ kind: 'discard', what: words.word() })],
+  [
+    'discard',
+    (words) => words.last({ kind: 'discard', what: words.oneOf('all', 'plans', 'sequences', 'temp', 'temporary') }),
+  ],
   ['prepare', prepare],
   ['execute', execute],
   ['deallocate', (words) => (words.may('prepare'), words.last({ kind: 'deallocate', name: words.nameOrAll() }))],
@@ -194,7 +197,7 @@ function show(words: Words): Statement | undefined {
 function prepare(words: Words): Statement {
   if (words.may('transaction')) throw unsupported('Two-phase commit')
   const name = words.name()
-  if (words.may('(')) words.skipTo(')')
+  if (words.peek() === '(') words.inBrackets()
   words.must('as')
   return { kind: 'prepare', name, sql: words.rest() }
 }
@@ -263,7 +266,7 @@ function copyFormatOf(words: Words): CopyFormat {
     else break
   }
   if (isList) words.must(')')
-  if (hasHeader && format !== 'csv') throw unsupported('A header beside another format than csv')
+  if (hasHeader && format === 'binary') throw unsupported('A header in binary form')
   return { format, hasHeader }
 }
 

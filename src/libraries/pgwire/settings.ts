@@ -26,10 +26,30 @@ const isolation = (value: string): string | undefined =>
 
 /** Milliseconds: a number, or one with a unit. */
 function duration(value: string): string | undefined {
-  const [, digits, unit = 'ms'] = /^\s*(\d{1,10})\s*(us|ms|s|min|h|d)?\s*$/.exec(value) ?? []
+  const [, digits, unit = 'ms'] = /^\s*(\d{1,10}(?:\.\d{1,6})?)\s*(us|ms|s|min|h|d)?\s*$/.exec(value) ?? []
   if (digits === undefined) return undefined
   const millis = { us: 0.001, ms: 1, s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 }[unit] ?? 1
-  return String(Math.round(Number(digits) * millis))
+  const ms = Math.round(Number(digits) * millis)
+  if (ms > longestMs) return undefined
+  const shown = shownUnits.find(([, size]) => ms % size === 0)
+  return ms === 0 || shown === undefined ? String(ms) : `${ms / shown[1]}${shown[0]}`
+}
+
+/** What a timer holds. */
+const longestMs = 2 ** 31 - 1
+/** As PostgreSQL shows times: in the largest unit of which they are a whole number. */
+const shownUnits = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1000],
+  ['ms', 1],
+] as const
+
+/** Milliseconds of a duration as it is kept. */
+export function millisOf(duration: string): number {
+  const unit = shownUnits.find(([name]) => duration.endsWith(name) && /^\d+$/.test(duration.slice(0, -name.length)))
+  return unit === undefined ? Number(duration) : Number.parseInt(duration) * unit[1]
 }
 
 const settings: Readonly<Record<string, Setting>> = {
@@ -56,7 +76,7 @@ const settings: Readonly<Record<string, Setting>> = {
   in_hot_standby: { initial: 'off', isReported: true },
   is_superuser: { initial: 'off', isReported: true },
   session_authorization: { initial: '', isReported: true },
-  transaction_isolation: { initial: 'read committed', read: isolation },
+  transaction_isolation: { initial: 'read committed' },
   default_transaction_isolation: { initial: 'read committed', read: isolation },
   extra_float_digits: { initial: '1', read: (value) => (/^[123]$/.test(value) ? value : undefined) },
   bytea_output: { initial: 'hex', read: only('hex') },
@@ -93,6 +113,8 @@ const written: ReadonlyMap<string, string> = new Map([
   ['timezone', 'TimeZone'],
 ])
 
+const charactersMost = 64 * 1024
+
 export class SessionSettings {
   readonly #fixed: ReadonlyMap<string, string>
   /** What was set, by name. */
@@ -122,9 +144,18 @@ export class SessionSettings {
       if (setting.read === undefined) throw new PostgresFault('55P02', `The parameter "${name}" cannot be changed.`)
       const kept = setting.read(value)
       if (kept === undefined) throw otherValue(key, name, value)
+      this.#demandRoom(key, kept)
       this.#now.set(key, kept)
     }
     return setting.isReported === true && this.get(key) !== before
+  }
+
+  /** Throws PostgresFault 53400 where a session would hold too much. */
+  #demandRoom(key: string, value: string): void {
+    const length = [...this.#now].reduce((sum, [name, one]) => sum + (name === key ? 0 : name.length + one.length), 0)
+    if (length + key.length + value.length > charactersMost) {
+      throw new PostgresFault('53400', `The settings of a session are longer than ${charactersMost} characters.`)
+    }
   }
 
   /** What a client says at its start; what only later is refused is answered with the value that holds. */

@@ -82,6 +82,14 @@ export class Transaction {
     if (!local.has(key)) this.#state = { ...this.#state, local: new Map([...local, [key, settings.get(key)]]) }
   }
 
+  /** A setting is about to be one that outlives the transaction. */
+  setLasting(name: string): void {
+    if (this.#state.kind === 'none') return
+    const local = new Map(this.#state.local)
+    local.delete(name.toLowerCase())
+    this.#state = { ...this.#state, local }
+  }
+
   /** Ends it, with `now` set. What it gives are the settings that hold from then on, where they are others. */
   end(
     how: 'commit' | 'rollback',

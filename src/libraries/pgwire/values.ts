@@ -70,7 +70,10 @@ function integer(digits: string, text: string): Value {
 function float(number: string, text: string): Value {
   if (/^[+-]?(?:nan|inf(?:inity)?)$/i.test(number)) return varchar(number)
   if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(number)) throw invalid('double precision', text)
-  return doubleOf(Number(number))
+  const value = Number(number)
+  const isOut = !Number.isFinite(value) || (value === 0 && /[1-9]/.test(number.replace(/e.*/i, '')))
+  if (isOut) throw new PostgresFault('22003', `"${text.slice(0, 50)}" is out of range for type double precision`)
+  return doubleOf(value)
 }
 
 function doubleOf(value: number): Value {
@@ -121,7 +124,7 @@ function fromBinary(oid: number, bytes: Uint8Array): Value {
     case date:
       return (sized(4), varchar(instant(BigInt(view.getInt32(0)) * BigInt(dayMs) * 1000n).slice(0, 10)))
     case time:
-      return (sized(8), varchar(instant(view.getBigInt64(0)).slice(11)))
+      return (sized(8), varchar(clock(view.getBigInt64(0))))
     case timestamp:
       return (sized(8), varchar(instant(view.getBigInt64(0))))
     case timestamptz:
@@ -129,6 +132,7 @@ function fromBinary(oid: number, bytes: Uint8Array): Value {
     case uuid:
       return (sized(16), varchar(toHex(bytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')))
     case jsonb:
+      if (bytes[0] !== 1) throw new PostgresFault('22P03', `unsupported jsonb version number ${bytes[0] ?? 0}`)
       return varchar(textOf(bytes.subarray(1)))
     default:
       throw new PostgresFault(
@@ -137,6 +141,15 @@ function fromBinary(oid: number, bytes: Uint8Array): Value {
         'Send it as text.',
       )
   }
+}
+
+const dayMicros = 86_400_000_000n
+
+/** Microseconds of a day as `10:00:00.000000`; a day has ended at 24:00. */
+function clock(micros: bigint): string {
+  if (micros === dayMicros) return '24:00:00.000000'
+  if (micros < 0n || micros > dayMicros) throw new PostgresFault('22008', 'time out of range')
+  return instant(micros).slice(11)
 }
 
 /** Microseconds from 2000-01-01 on, as `2026-03-01 10:00:00.000000`. */

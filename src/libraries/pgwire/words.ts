@@ -34,6 +34,13 @@ export class Words {
     if (!this.may(text)) throw this.#fault()
   }
 
+  /** One of these. */
+  oneOf(...texts: readonly string[]): string {
+    const found = texts.find((text) => this.may(text))
+    if (found === undefined) throw this.#fault()
+    return found
+  }
+
   word(): string {
     const token = this.next()
     if (token === undefined) throw this.#fault()
@@ -82,7 +89,8 @@ export class Words {
     const token = this.next()
     if (token === undefined || token.kind === 'symbol' || token.kind === 'parameter') throw this.#fault()
     const text = this.#textOf(token)
-    return sign + (token.kind === 'string' || token.kind === 'name' ? unquoted(text) : text)
+    if (token.kind === 'word') return sign + token.text
+    return sign + (token.kind === 'number' ? text : unquoted(text))
   }
 
   /** A whole number, if one comes. */
@@ -93,13 +101,6 @@ export class Words {
     const count = Number(this.#textOf(token))
     if (!Number.isSafeInteger(count)) throw this.#fault()
     return count
-  }
-
-  skipTo(text: string): void {
-    while (this.peek() !== undefined)
-      if (this.may(text)) return
-      else this.#at++
-    throw this.#fault()
   }
 
   /** What stands between this bracket and the one that closes it. */
@@ -140,9 +141,20 @@ export class Words {
   }
 }
 
-/** A quoted name or text without its quotes. */
+/** A quoted name or text as what it says: `"a"`, `'a'`, `E'a\n'`, `$$a$$`. */
 function unquoted(text: string): string {
+  if (text.startsWith('$')) {
+    const tag = text.slice(0, text.indexOf('$', 1) + 1)
+    return text.slice(tag.length, -tag.length)
+  }
   const quote = text.at(-1) ?? ''
-  const open = text.indexOf(quote)
-  return text.slice(open + 1, -1).replaceAll(quote + quote, quote)
+  const inner = text.slice(text.indexOf(quote) + 1, -1).replaceAll(quote + quote, quote)
+  return /^e'/i.test(text) ? inner.replaceAll(/\\(u[0-9a-f]{4}|x[0-9a-f]{1,2}|[0-7]{1,3}|.)/gis, escaped) : inner
+}
+
+const letters: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
+
+function escaped(_: string, code: string): string {
+  if (/^[ux]./i.test(code)) return String.fromCharCode(Number.parseInt(code.slice(1), 16))
+  return /^[0-7]/.test(code) ? String.fromCharCode(Number.parseInt(code, 8)) : (letters[code] ?? code)
 }
