@@ -20,7 +20,7 @@ import { hasPostgres, usePostgres } from '../helpers/postgres.ts'
 import { differences } from '../libraries/pgwire/differences.ts'
 import { programStatements } from '../libraries/pgwire/program-statements.ts'
 import { catalogue, content, numbersSql, over, ownNumbers, setup } from '../libraries/pgwire/statements/content.ts'
-import { asking, useBench } from '../node/engine/helpers.ts'
+import { asking, listOf, useBench } from '../node/engine/helpers.ts'
 
 const bench = useBench()
 const by: Asking = { ...asking(), speaks: 'postgres' }
@@ -226,7 +226,11 @@ describe('over a node', async () => {
       connection: content.connection,
     }
     const bound = await bindQuery(deps, { query: sql, datasets: undefined, skip: 0, limit: undefined }, caller)
-    const answer = await bench.engine.run({ ...jobOf, analysis: bound.analysis, listings: bound.listings }, by)
+    const tables = bound.bindings.map(({ parts, view }) => {
+      return { parts, dataset: view.id, files: listOf([]), schema: view.schema }
+    })
+    const { analysis, listings } = bound
+    const answer = await bench.engine.run({ ...jobOf, tables, analysis, listings }, by)
     return JSON.parse(Buffer.from(answer.data).toString())
   }
 
@@ -249,6 +253,12 @@ describe('over a node', async () => {
       ['acme', 'odd-name'],
       ['acme', 'trips'],
     ])
+  })
+
+  it('are there beside the rows of a dataset', async () => {
+    const sql = `select current_database(), count(*), 'acme.trips'::regclass::text from acme.trips t
+      left join pg_class c on c.relname = t.city`
+    expect(await tell(sql)).toEqual([['postgres', 0, 'acme.trips']])
   })
 
   it('are so many rows and no more', async () => {
