@@ -20,6 +20,7 @@ import { hasPostgres, usePostgres } from '../helpers/postgres.ts'
 import { differences } from '../libraries/pgwire/differences.ts'
 import { programStatements } from '../libraries/pgwire/program-statements.ts'
 import { catalogue, content, numbersSql, over, ownNumbers, setup } from '../libraries/pgwire/statements/content.ts'
+import { escapeAttempts, hiddenPlaces } from '../node/engine/escape-attempts.ts'
 import { asking, listOf, useBench } from '../node/engine/helpers.ts'
 
 const bench = useBench()
@@ -186,6 +187,31 @@ describe('a statement', () => {
       }
     }
   })
+})
+
+describe('no way out of the sandbox', () => {
+  /** Texts that would be of the engine, the process or the machine. */
+  const traces = /duckdb|\/tmp|\/etc|root:|memory_limit/i
+
+  it.each([
+    ...escapeAttempts,
+    ...hiddenPlaces.map((sql) => [sql, sql.replaceAll(/\bF\b/g, "getenv('HOME')")] as const),
+  ])('is %s', async (_, attempt) => {
+    const beside = /^(select|with)/i.test(attempt) ? [`select * from (${attempt}) as e, pg_am`] : []
+    for (const sql of [attempt, ...beside]) expect(await outcome(sql)).not.toMatch(traces)
+  })
+
+  /** The answer; the kind of a refusal. */
+  async function outcome(sql: string): Promise<string> {
+    try {
+      // Names of datasets mean nothing here.
+      const { tables } = await bench.engine.analyze(sql, by)
+      return tables.length > 0 ? 'DatasetNotFound' : JSON.stringify(await ask(sql))
+    } catch (error) {
+      if (error instanceof NodeError && error.kind !== 'Internal') return error.kind
+      throw error
+    }
+  }
 })
 
 async function refused(ask: () => Promise<unknown>): Promise<NodeError> {
