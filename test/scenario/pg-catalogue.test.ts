@@ -128,6 +128,7 @@ describe('a statement', () => {
       `select current_database(), current_user, session_user, current_schema, (current_schemas(true))[1]`,
       [['postgres', 'reader', 'reader', 'acme', 'pg_catalog']],
     ],
+    ['select nullif(n, 2) from generate_series(1, 3) as n, pg_am order by 1 desc', [[null], [3], [1]]],
     [`select to_regclass('nix') is null, to_regtype('integer')::regtype::text`, [[true, 'integer']]],
     [`select format('%I.%s', 'odd-name', 1), quote_ident('select') from pg_am`, [['"odd-name".1', '"select"']]],
     [

@@ -155,7 +155,8 @@ function rewriteNode(node: JsonObject, context: Context): JsonObject {
   if (isClass(node, 'COLLATE') && isPlainCollation(text(node, 'collation'))) return operandOf(inner)
   if (isClass(node, 'SUBQUERY')) return anyOf(inner)
   if (isClass(node, 'COLUMN_REF')) return columnOf(inner, context)
-  return inner
+  const isBare = text(node, 'type') === 'DESCENDING' && text(node, 'null_order') === 'ORDER_DEFAULT'
+  return isBare ? inner.set('null_order', 'NULLS FIRST') : inner
 }
 
 function tableOf(node: JsonObject, relation: string): JsonObject {
