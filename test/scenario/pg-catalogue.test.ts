@@ -20,7 +20,8 @@ import { hasPostgres, usePostgres } from '../helpers/postgres.ts'
 import { differences } from '../libraries/pgwire/differences.ts'
 import { programStatements } from '../libraries/pgwire/program-statements.ts'
 import { catalogue, content, numbersSql, over, ownNumbers, setup } from '../libraries/pgwire/statements/content.ts'
-import { asking, useBench } from '../node/engine/helpers.ts'
+import { escapeAttempts, hiddenPlaces } from '../node/engine/escape-attempts.ts'
+import { asking, listOf, useBench } from '../node/engine/helpers.ts'
 
 const bench = useBench()
 const by: Asking = { ...asking(), speaks: 'postgres' }
@@ -127,6 +128,7 @@ describe('a statement', () => {
       `select current_database(), current_user, session_user, current_schema, (current_schemas(true))[1]`,
       [['postgres', 'reader', 'reader', 'acme', 'pg_catalog']],
     ],
+    ['select nullif(n, 2) from generate_series(1, 3) as n, pg_am order by 1 desc', [[null], [3], [1]]],
     [`select to_regclass('nix') is null, to_regtype('integer')::regtype::text`, [[true, 'integer']]],
     [`select format('%I.%s', 'odd-name', 1), quote_ident('select') from pg_am`, [['"odd-name".1', '"select"']]],
     [
@@ -188,6 +190,31 @@ describe('a statement', () => {
   })
 })
 
+describe('no way out of the sandbox', () => {
+  /** Texts that would be of the engine, the process or the machine. */
+  const traces = /duckdb|\/tmp|\/etc|root:|memory_limit/i
+
+  it.each([
+    ...escapeAttempts,
+    ...hiddenPlaces.map((sql) => [sql, sql.replaceAll(/\bF\b/g, "getenv('HOME')")] as const),
+  ])('is %s', async (_, attempt) => {
+    const beside = /^(select|with)/i.test(attempt) ? [`select * from (${attempt}) as e, pg_am`] : []
+    for (const sql of [attempt, ...beside]) expect(await outcome(sql)).not.toMatch(traces)
+  })
+
+  /** The answer; the kind of a refusal. */
+  async function outcome(sql: string): Promise<string> {
+    try {
+      // Names of datasets mean nothing here.
+      const { tables } = await bench.engine.analyze(sql, by)
+      return tables.length > 0 ? 'DatasetNotFound' : JSON.stringify(await ask(sql))
+    } catch (error) {
+      if (error instanceof NodeError && error.kind !== 'Internal') return error.kind
+      throw error
+    }
+  }
+})
+
 async function refused(ask: () => Promise<unknown>): Promise<NodeError> {
   try {
     await ask()
@@ -226,7 +253,11 @@ describe('over a node', async () => {
       connection: content.connection,
     }
     const bound = await bindQuery(deps, { query: sql, datasets: undefined, skip: 0, limit: undefined }, caller)
-    const answer = await bench.engine.run({ ...jobOf, analysis: bound.analysis, listings: bound.listings }, by)
+    const tables = bound.bindings.map(({ parts, view }) => {
+      return { parts, dataset: view.id, files: listOf([]), schema: view.schema }
+    })
+    const { analysis, listings } = bound
+    const answer = await bench.engine.run({ ...jobOf, tables, analysis, listings }, by)
     return JSON.parse(Buffer.from(answer.data).toString())
   }
 
@@ -249,6 +280,12 @@ describe('over a node', async () => {
       ['acme', 'odd-name'],
       ['acme', 'trips'],
     ])
+  })
+
+  it('are there beside the rows of a dataset', async () => {
+    const sql = `select current_database(), count(*), 'acme.trips'::regclass::text from acme.trips t
+      left join pg_class c on c.relname = t.city`
+    expect(await tell(sql)).toEqual([['postgres', 0, 'acme.trips']])
   })
 
   it('are so many rows and no more', async () => {

@@ -169,7 +169,7 @@ function statementOf(node: JsonObject): JsonObject {
 }
 
 /** `SELECT` with one column. */
-function selectOf(column: JsonObject): JsonObject {
+export function selectOf(column: JsonValue): JsonObject {
   return nodeOf({
     type: 'SELECT_NODE',
     modifiers: [],

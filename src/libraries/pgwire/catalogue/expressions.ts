@@ -2,6 +2,7 @@
 
 import { NodeError } from '../../base/errors.ts'
 import { JsonNumber, type JsonObject, type JsonValue } from '../../base/json/value.ts'
+import { selectOf } from '../../sql/rewriter.ts'
 import { listingSchema } from '../../sql/statement.ts'
 import { child, functionName, list, nodeOf, nowhere, text } from '../../sql/tree.ts'
 
@@ -44,11 +45,14 @@ export function refused(construct: string): NodeError {
   return new NodeError('QueryNotAllowed', `Statements about the catalogue may not use ${construct}.`, {})
 }
 
-/** An operand as text, or as a list of texts. */
-export function castTo(to: 'VARCHAR' | 'VARCHAR[]', operand: JsonValue): JsonObject {
-  const item = nodeOf({ id: 'VARCHAR', type_info: null })
-  const info = nodeOf({ type: 'LIST_TYPE_INFO', alias: '', extension_info: null, child_type: item })
-  const type = to === 'VARCHAR' ? item : nodeOf({ id: 'LIST', type_info: info })
+/** The type of lists of a plain type. */
+export function listOf(item: 'BIGINT' | 'VARCHAR'): JsonObject {
+  const child_type = nodeOf({ id: item, type_info: null })
+  const info = { type: 'LIST_TYPE_INFO', alias: '', extension_info: null, child_type }
+  return nodeOf({ id: 'LIST', type_info: nodeOf(info) })
+}
+
+export function castTo(type: JsonObject, operand: JsonValue): JsonObject {
   return nodeOf({ ...expression('CAST', 'OPERATOR_CAST', new Map()), child: operand, cast_type: type, try_cast: false })
 }
 
@@ -67,26 +71,12 @@ export function selectedRows(table: JsonObject): JsonObject {
   const columns = list(table, 'column_name_alias')
   const alias = text(table, 'alias') || name
   const column = name === 'generate_series' ? plainCall('unnest', [call], new Map()) : call
-  const select = nodeOf({
-    type: 'SELECT_NODE',
-    modifiers: [],
-    cte_map: nodeOf({ map: [] }),
-    select_list: [column],
-    from_table: nodeOf({ type: 'EMPTY', alias: '', sample: null, query_location: new JsonNumber(nowhere) }),
-    where_clause: null,
-    group_expressions: [],
-    group_sets: [],
-    aggregate_handling: 'STANDARD_HANDLING',
-    having: null,
-    sample: null,
-    qualify: null,
-  })
   return nodeOf({
     type: 'SUBQUERY',
     alias,
     sample: null,
     query_location: table.get('query_location') ?? new JsonNumber(nowhere),
-    subquery: nodeOf({ node: select, named_param_map: [] }),
+    subquery: nodeOf({ node: selectOf(column), named_param_map: [] }),
     column_name_alias: columns.length > 0 ? columns : [alias],
   })
 }

@@ -129,8 +129,5 @@ export const pgColumns: Readonly<Record<string, string>> = {
   pg_views: 'schemaname viewname viewowner definition',
   pg_default_acl: 'oid:oid defaclrole:oid defaclnamespace:oid defaclobjtype defaclacl:_text',
   pg_policies: 'schemaname tablename policyname permissive roles:_text cmd qual with_check',
-  pg_prepared_xacts: 'transaction:xid gid prepared:timestamptz owner database',
-  pg_seclabel: 'objoid:oid classoid:oid objsubid:int4 provider label',
-  pg_user_mapping: 'oid:oid umuser:oid umserver:oid umoptions:_text',
   pg_get_keywords: 'word catcode catdesc',
 }

@@ -18,7 +18,7 @@ import {
   text,
 } from '../../sql/tree.ts'
 import { columnName, typeWord } from './column-names.ts'
-import { expression, ownCall, plainCall, refused, selectedRows, textOf, castTo } from './expressions.ts'
+import { expression, ownCall, plainCall, listOf, refused, selectedRows, textOf, castTo } from './expressions.ts'
 import { functionReads } from './functions.ts'
 import { relations } from './relations.ts'
 
@@ -47,6 +47,7 @@ const otherNames: ReadonlyMap<string, string> = new Map([
   ['jsonb_build_object', 'json_object'],
 ])
 const textTypes = new Set(['name', 'cstring', 'character_data', 'sql_identifier', 'yes_or_no', 'aclitem', 'inet'])
+const plainText = nodeOf({ id: 'VARCHAR', type_info: null })
 const numberTypes = new Set(['oid', 'xid', 'cid', 'cardinal_number'])
 
 /**
@@ -154,7 +155,8 @@ function rewriteNode(node: JsonObject, context: Context): JsonObject {
   if (isClass(node, 'COLLATE') && isPlainCollation(text(node, 'collation'))) return operandOf(inner)
   if (isClass(node, 'SUBQUERY')) return anyOf(inner)
   if (isClass(node, 'COLUMN_REF')) return columnOf(inner, context)
-  return inner
+  const isBare = text(node, 'type') === 'DESCENDING' && text(node, 'null_order') === 'ORDER_DEFAULT'
+  return isBare ? inner.set('null_order', 'NULLS FIRST') : inner
 }
 
 function tableOf(node: JsonObject, relation: string): JsonObject {
@@ -196,13 +198,9 @@ function plainType(type: JsonObject | undefined): JsonObject | null {
     return new Map(type).set('type_info', new Map(info).set('child_type', plainType(child(info, 'child_type'))))
   }
   const word = typeWord(type)
-  if (textTypes.has(word)) return nodeOf({ id: 'VARCHAR', type_info: null })
+  if (textTypes.has(word)) return plainText
   if (numberTypes.has(word)) return nodeOf({ id: 'BIGINT', type_info: null })
-  if (word === 'int2vector' || word === 'oidvector') {
-    const item = nodeOf({ id: 'BIGINT', type_info: null })
-    const of = { type: 'LIST_TYPE_INFO', alias: '', extension_info: null, child_type: item }
-    return nodeOf({ id: 'LIST', type_info: nodeOf(of) })
-  }
+  if (word === 'int2vector' || word === 'oidvector') return listOf('BIGINT')
   const isOfCatalog = info !== undefined && foldAscii(text(info, 'schema')) === 'pg_catalog'
   return isOfCatalog ? new Map(type).set('type_info', new Map(info).set('schema', '')) : type
 }
@@ -260,7 +258,7 @@ function anyOf(subquery: JsonObject): JsonObject {
   const value = subquery.get('child') ?? null
   // `ANY ('{a,b}')` takes a list as text.
   const isText = isClass(items, 'CONSTANT') || isClass(items, 'PARAMETER')
-  const operands = isText ? [withArrayText(castTo('VARCHAR[]', items)), castTo('VARCHAR', value)] : [items, value]
+  const operands = isText ? [withArrayText(castTo(listOf('VARCHAR'), items)), castTo(plainText, value)] : [items, value]
   return plainCall('list_contains', operands, subquery)
 }
 
