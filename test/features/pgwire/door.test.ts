@@ -127,11 +127,11 @@ describe('the place of an error', () => {
   })
 
   // It is counted in the text that the client has sent, of which the statement may be a part.
-  test.fails.each([
-    ['8', raw.parse('select nothing'), raw.describe('S'), raw.sync],
-    ['8', raw.parse('select nothing'), raw.bind(), raw.execute(), raw.sync],
-    ['18', raw.query('select 1; select nothing')],
-  ] as const)('of what is found later: %s', async (place, ...bytes) => {
+  test.fails.each<[place: string, bytes: readonly Buffer[]]>([
+    ['8', [raw.parse('select nothing'), raw.describe('S'), raw.sync]],
+    ['8', [raw.parse('select nothing'), raw.bind(), raw.execute(), raw.sync]],
+    ['18', [raw.query('select 1; select nothing')]],
+  ])('of what is found later: %s', async (place, bytes) => {
     expect(await placeOf(...bytes)).toBe(place)
   })
 })
