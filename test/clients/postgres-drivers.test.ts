@@ -72,7 +72,7 @@ const types = [
 const refused = { error: 'refused 42703', write: 'refused 25006' }
 
 test.skipIf(!hasModule('psycopg'))('psycopg 3', async () => {
-  const { 'copied rows': copied, ...told } = await python('psycopg')
+  const { 'copied rows': copied, 'cursor with values': withValues, ...told } = await python('psycopg')
   expect(told).toEqual({
     types,
     'types in binary': types,
@@ -85,12 +85,17 @@ test.skipIf(!hasModule('psycopg'))('psycopg 3', async () => {
     copy: '1000',
     ...refused,
   })
-  expect(copied).toBeDefined()
+  expect([copied, withValues]).not.toContain(undefined)
 })
 
 // "Messages sent from the backend will always correspond to single data rows" (CopyData, Message Formats): drivers count by them.
 test.skipIf(!hasModule('psycopg')).fails('psycopg 3 finds one row in each message of a copy', async () => {
   expect((await python('psycopg'))['copied rows']).toBe('1000')
+})
+
+// Values of a DECLARE are those of its statement.
+test.skipIf(!hasModule('psycopg')).fails('psycopg 3 binds values to a cursor at the server', async () => {
+  expect((await python('psycopg'))['cursor with values']).toBe('[(999,), (1000,)]')
 })
 
 test.skipIf(!hasModule('psycopg2'))('psycopg2', async () => {

@@ -41,6 +41,11 @@ def with_psycopg():
                 found.execute(ALL)
                 return sum(row[0] for row in found)
 
+        def cursor_with_values():
+            with connection.transaction(), connection.cursor('of server') as found:
+                found.execute('select n from "demo/all" where n > %s order by n', (998,))
+                return found.fetchall()
+
         def pipeline():
             with connection.pipeline():
                 first = connection.execute('select 1')
@@ -62,6 +67,7 @@ def with_psycopg():
         connection.prepare_threshold = 0
         told('prepared', lambda: [connection.execute('select n from "demo/all" where n = %s', (n,)).fetchone() for n in (1, 2)])
         told('cursor', cursor)
+        told('cursor with values', cursor_with_values)
         told('pipeline', pipeline)
         told('stream', lambda: len(list(connection.cursor().stream(ALL))))
         told('copy', copy)

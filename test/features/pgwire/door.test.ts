@@ -112,6 +112,30 @@ describe('simple queries', () => {
   })
 })
 
+describe('the place of an error', () => {
+  const placeOf = async (...bytes: readonly Buffer[]): Promise<string | undefined> => {
+    const one = await session()
+    one.send(...bytes)
+    const error = (await one.until('Z')).find(({ letter }) => letter === 'E')
+    one.end()
+    return error && raw.fieldsOf(error)['P']
+  }
+
+  test('of a simple query and of a Parse', async () => {
+    expect(await placeOf(raw.query('select nothing'))).toBe('8')
+    expect(await placeOf(raw.parse('select 1 x y'), raw.sync)).toBe('12')
+  })
+
+  // It is counted in the text that the client has sent, of which the statement may be a part.
+  test.fails.each<[place: string, bytes: readonly Buffer[]]>([
+    ['8', [raw.parse('select nothing'), raw.describe('S'), raw.sync]],
+    ['8', [raw.parse('select nothing'), raw.bind(), raw.execute(), raw.sync]],
+    ['18', [raw.query('select 1; select nothing')]],
+  ])('of what is found later: %s', async (place, bytes) => {
+    expect(await placeOf(...bytes)).toBe(place)
+  })
+})
+
 describe('extended queries', () => {
   test('values of each kind, and a prepared statement that is used again', async () => {
     const sql = 'select n, name from "demo/days" where n > $1 and name = $2 order by n'

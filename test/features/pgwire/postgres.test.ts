@@ -150,6 +150,10 @@ const same: Readonly<Record<string, Talk>> = {
 /** Where a node differs, and need not. */
 const others: Readonly<Record<string, Talk>> = {
   'a portal of as many rows as are asked for': [[...whole(rows, {}, 4), sync]],
+  'EXECUTE in pieces': [
+    [q(`prepare p as ${rows}`)],
+    [parse('execute p'), bind(), execute('', 2), execute('', 2), sync],
+  ],
   'a cursor with hold of a transaction that is rolled back': [
     [q(`begin; declare h cursor with hold for ${rows}; rollback`)],
     [q('fetch 1 from h')],
