@@ -6,11 +6,16 @@ import { type ClientMessage, MessageCutter, ProtocolFault } from '../../../src/l
 import * as raw from '../../features/pgwire/raw-client.ts'
 
 const mostBytes = 100_000
+const upTo =
+  (most: number) =>
+  (bytes: number): void => {
+    if (bytes > most) throw new ProtocolFault(`a message of ${bytes} bytes`)
+  }
 const bytesOf = (...texts: readonly string[]): Uint8Array[] => texts.map((one) => new Uint8Array(Buffer.from(one)))
 
 /** What is read of chunks that come one after the other. */
 function read(chunks: readonly Uint8Array[]): ClientMessage[] {
-  const cutter = new MessageCutter(mostBytes)
+  const cutter = new MessageCutter(upTo(mostBytes))
   return chunks.flatMap((chunk) => {
     cutter.push(chunk)
     const found: ClientMessage[] = []
@@ -20,7 +25,7 @@ function read(chunks: readonly Uint8Array[]): ClientMessage[] {
 }
 
 function readStart(...chunks: readonly Uint8Array[]): ReturnType<MessageCutter['start']>[] {
-  const cutter = new MessageCutter(mostBytes)
+  const cutter = new MessageCutter(upTo(mostBytes))
   return chunks.map((chunk) => {
     cutter.push(chunk)
     return cutter.start()
@@ -98,7 +103,7 @@ test('any messages in any pieces are the same messages', () => {
 })
 
 test('a message that is not whole gives nothing, and is counted', () => {
-  const cutter = new MessageCutter(mostBytes)
+  const cutter = new MessageCutter(upTo(mostBytes))
   const bytes = raw.query('select 1')
   for (const [at, byte] of bytes.subarray(0, -1).entries()) {
     cutter.push(Uint8Array.of(byte))
@@ -110,7 +115,7 @@ test('a message that is not whole gives nothing, and is counted', () => {
 
 // Joined with each piece these would be a million copies of a megabyte, and no end of this test.
 test('a large message of a million pieces is read', () => {
-  const cutter = new MessageCutter(4_000_000)
+  const cutter = new MessageCutter(upTo(4_000_000))
   const bytes = new Uint8Array(raw.query('x'.repeat(2_000_000)))
   const found: ClientMessage[] = []
   for (let at = 0; at < bytes.length; at += 2) {
@@ -202,7 +207,7 @@ describe('a first message', () => {
   })
 
   test('a session may follow the refusal of encryption in the same bytes', () => {
-    const cutter = new MessageCutter(mostBytes)
+    const cutter = new MessageCutter(upTo(mostBytes))
     cutter.push(Buffer.concat([raw.first(80_877_103), raw.startup({ user: 'ann' }), raw.query('select 1')]))
     expect([cutter.start()?.kind, cutter.start()?.kind, cutter.next()?.kind]).toEqual(['tls', 'start', 'query'])
   })

@@ -9,6 +9,7 @@ import { intervalText } from '../../../src/libraries/columnar/outputs/value-text
 import { pgCopyBinary, pgCopyText } from '../../../src/libraries/pgwire/copy.ts'
 import type { Column, DataType } from '../../../src/libraries/model/schema.ts'
 import fc from '../../helpers/properties.ts'
+import { copied } from './engine-rows.ts'
 import { hasPostgres, type Postgres, startPostgres } from './postgres.ts'
 
 let postgres: Postgres | undefined
@@ -47,7 +48,7 @@ function written(format: FileFormat, values: Column, facts: Facts): Buffer {
   ]
   const writer = format.begin(columns, { escapeFormulas: false, geometry: undefined }, { compress: (bytes) => bytes })
   const parts = [...writer.rows({ rows, columns: [numbers, values] }), ...writer.end()]
-  return Buffer.concat(parts.map((part) => part.subarray(5)))
+  return copied(parts.map((part) => Buffer.from(part)))
 }
 
 function judge(type: string, values: Column, facts: Facts = { means: 'value' }): void {

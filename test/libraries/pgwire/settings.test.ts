@@ -78,7 +78,7 @@ test('a name of a program is unknown until it is set', () => {
 })
 
 // A timer holds 31 bits of milliseconds: PostgreSQL refuses more, and here it ends every statement at once.
-test.fails.each(['30d', '2147483648', '9999999999d'])(
+test.each(['30d', '2147483648', '9999999999d'])(
   'a timeout of more than a timer holds is refused: %s',
   (value) => {
     expect(after('statement_timeout', value)).toBe('22023')
@@ -86,7 +86,7 @@ test.fails.each(['30d', '2147483648', '9999999999d'])(
 )
 
 // A session holds what it sets: names of a program's own without end, 16 MiB each.
-test.fails('settings of a program are bounded', () => {
+test('settings of a program are bounded', () => {
   const settings = begun()
   const setMany = (): void => {
     for (let i = 0; i < 10_000; i++) settings.set(`my.own${i}`, 'x'.repeat(1_000))

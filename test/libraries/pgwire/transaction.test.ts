@@ -169,7 +169,7 @@ test.each(cases)('%s: %s', (steps, name) => {
 })
 
 // The later SET holds beyond the transaction.
-test.fails.each([
+test.each([
   ['begin, local a, set b, commit', 'b'],
   ['begin, savepoint, local a, back, set b, commit', 'b'],
 ])('%s: %s', (steps, name) => {
