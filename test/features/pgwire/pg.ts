@@ -43,6 +43,7 @@ export interface PgConfig {
   readonly database?: string
   readonly application_name?: string
   readonly options?: string
+  readonly ssl?: { readonly ca: string }
 }
 
 interface Pg {
