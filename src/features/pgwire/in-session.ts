@@ -3,10 +3,14 @@
 import { PostgresFault } from '../../libraries/pgwire/report.ts'
 import { type Isolation, type Statement, statementOf } from '../../libraries/pgwire/session-words.ts'
 import { opened } from './open-portal.ts'
-import { newPortal, type Prepared } from './portals.ts'
+import { newPortal, type Portal, type Prepared } from './portals.ts'
 import type { SessionView } from './session-view.ts'
 
-type Kind = Exclude<Statement['kind'], 'select' | 'empty' | 'show' | 'execute' | 'fetch' | 'move' | 'copy' | 'proof'>
+type Kind = Exclude<
+  Statement['kind'],
+  'select' | 'empty' | 'show' | 'execute' | 'fetch' | 'move' | 'copy' | 'proof' | 'declare'
+>
+type Values = Portal['values']
 type Of<K> = Statement extends infer S
   ? S extends { readonly kind: infer Some }
     ? K extends Some
@@ -88,10 +92,6 @@ const handlers: Handlers = {
     portals.deallocate(name)
     return 'DEALLOCATE'
   },
-  declare: async (session, statement) => {
-    await declare(session, statement)
-    return 'DECLARE CURSOR'
-  },
   close: async ({ portals }, { name }) => {
     if (name === undefined) {
       await portals.closeAll('all')
@@ -105,7 +105,11 @@ const handlers: Handlers = {
 }
 
 /** Does what a statement says of the session itself; its tag. Throws PostgresFault. */
-export async function inSession(session: SessionView, statement: Statement): Promise<string> {
+export async function inSession(session: SessionView, statement: Statement, values: Values): Promise<string> {
+  if (statement.kind === 'declare') {
+    await declare(session, statement, values)
+    return 'DECLARE CURSOR'
+  }
   // `as`: the handler of a kind takes statements of that kind. Those of other kinds have none.
   const handler = (
     handlers as Partial<Record<Statement['kind'], (session: SessionView, of: Statement) => string | Promise<string>>>
@@ -131,6 +135,7 @@ async function ended(session: SessionView, how: 'commit' | 'rollback'): Promise<
 async function declare(
   session: SessionView,
   { name, sql, isHeld }: Extract<Statement, { kind: 'declare' }>,
+  values: Values,
 ): Promise<void> {
   if (!session.transaction.isOpen && !isHeld && !session.isText) {
     throw new PostgresFault('25P01', 'DECLARE CURSOR can only be used in transaction blocks')
@@ -138,7 +143,7 @@ async function declare(
   const statement = statementOf(sql)
   if (statement.kind !== 'select') throw new PostgresFault('42601', 'A cursor is of a SELECT.')
   const inner: Prepared = { sql, statement, types: [] }
-  const portal = newPortal(inner, [], [], isHeld)
+  const portal = newPortal(inner, values, [], isHeld)
   await session.portals.open(name, portal)
   try {
     await opened(session, portal)

@@ -21,6 +21,8 @@ export interface Portal {
   /** Ends the statement. */
   readonly ending: AbortController
   rows: OpenRows | undefined
+  /** Of EXECUTE: the portal of what was prepared. */
+  inner: Portal | undefined
   isDone: boolean
   /** Its rows broke off. */
   isBroken: boolean
@@ -66,8 +68,9 @@ export class Portals {
     this.#statements.set(name, { ...this.statement(name), types })
   }
 
-  has(name: string): boolean {
-    return this.#statements.has(name)
+  /** The text of what has this name; empty where there is no such thing. */
+  sqlOf(of: 'statement' | 'portal', name: string): string {
+    return (of === 'statement' ? this.#statements.get(name) : this.#portals.get(name)?.prepared)?.sql ?? ''
   }
 
   /** Idempotent. */
@@ -105,6 +108,7 @@ export class Portals {
     this.#portals.delete(name)
     portal?.ending.abort('closed')
     await portal?.rows?.close().catch(() => undefined)
+    await portal?.inner?.rows?.close().catch(() => undefined)
   }
 
   /** Ends all, or those that do not outlive a transaction that ends so. */
@@ -130,6 +134,7 @@ export function newPortal(
     isHeld,
     ending: new AbortController(),
     rows: undefined,
+    inner: undefined,
     isDone: false,
     isBroken: false,
     isYoung: true,

@@ -7,13 +7,14 @@ import { statementOf } from '../../libraries/pgwire/session-words.ts'
 import { withConstants } from '../../libraries/pgwire/values.ts'
 import { opened } from './open-portal.ts'
 import { newPortal, type Portal } from './portals.ts'
-import type { RowsSource } from './rows.ts'
+import type { OpenRows } from './rows.ts'
 import type { SessionView } from './session-view.ts'
 
 /** Tells of the blocks that rows came from, and where they come signed. */
-export function tellProof(session: SessionView, portal: Portal, source: RowsSource): void {
+export function tellProof(session: SessionView, portal: Portal, rows: OpenRows): void {
+  const { source } = rows
   if (source.heads.length === 0) return
-  const found = addressOf(session, portal, source)
+  const found = addressOf(session, portal, rows)
   session.lastProof = found
   const blocks = source.heads.map(({ alias, block }) => `${alias}@${block}`).join(', ')
   session.notice('NOTICE', '00000', `proofstream: ${blocks} ${found}`)
@@ -34,19 +35,21 @@ export async function proofOf(session: SessionView, sql: string | undefined): Pr
   const portal = newPortal({ sql, statement, types: [] }, [], [], false)
   const rows = await opened(session, portal, 0)
   await rows.close()
-  return addressOf(session, portal, rows.source)
+  return addressOf(session, portal, rows)
 }
 
 /** The address, or why there is none. */
 function addressOf(
   { parts: { address, context } }: SessionView,
   { prepared: { sql }, values }: Portal,
-  { heads, isProvable, hasBareNames }: RowsSource,
+  { count, source: { heads, isProvable, hasBareNames } }: OpenRows,
 ): string {
   if (heads.length === 0) return 'no proof: it reads no dataset'
   if (!isProvable) return 'no proof: its answer is not the same each time'
+  const { resultRows } = context.limits
+  if (count > resultRows) return `no address: at most ${resultRows} rows are signed, and these are ${count}`
   if (hasBareNames) return 'no address: its names are those of one account; POST /query with "datasets" gives the proof'
   const path = signedPath({ heads, sql: withConstants(sql, values), parameters: undefined, skip: 0 })
   if (path === undefined) return 'no address: the statement is too long for one; POST /query gives the proof'
-  return address + signedAddress(path, context.limits.resultRows)
+  return address + signedAddress(path, resultRows)
 }

@@ -50,8 +50,8 @@ export class OpenRows {
   /** The RowDescription, or what stands before the rows of a copy. */
   readonly description: Uint8Array
   readonly #pieces: AnswerStream['pieces']
-  /** What has come and was not taken. */
-  #held: Uint8Array
+  /** What has come and was not taken: joined when a whole message is there. */
+  readonly #held: HeldMessages
   #isOver = false
   /** In all, once they are over. */
   #rows = 0
@@ -61,7 +61,7 @@ export class OpenRows {
     this.#pieces = pieces
     const end = first.length === 0 || first[0] === copyData ? 0 : lengthAt(first, 0)
     this.description = first.subarray(0, end)
-    this.#held = first.subarray(end)
+    this.#held = new HeldMessages(first.subarray(end))
   }
 
   /** Resolves with the first bytes. Throws the NodeErrors of a query. */
@@ -70,32 +70,37 @@ export class OpenRows {
     return new OpenRows(source, first, pieces)
   }
 
+  /** How many there were in all, once they are over. */
+  get count(): number {
+    return this.#rows
+  }
+
   get isOver(): boolean {
-    return this.#isOver && this.#held.length === 0
+    return this.#isOver && this.#held.isEmpty
   }
 
   /** Gives whole messages with at most so many rows to `take`; how many they were. Throws the NodeError with which the rows broke off. */
   async next(most: number, take: (messages: Uint8Array) => Promise<void>): Promise<number> {
     let rows = 0
     while (rows < most) {
-      const { end, count } = messagesIn(this.#held, most - rows)
+      const { bytes, count } = this.#held.take(most - rows)
       if (count > 0) {
-        await take(this.#held.subarray(0, end))
-        this.#held = this.#held.subarray(end)
+        await take(bytes)
         rows += count
         continue
       }
       if (this.#isOver) break
       const piece = await this.#pieces.next()
       if (piece.done === true) this.#end(piece.value)
-      else this.#held = this.#held.length === 0 ? piece.value : concatBytes([this.#held, piece.value])
+      else this.#held.push(piece.value)
     }
     return rows
   }
 
-  #end({ rows }: StreamEnd): void {
+  /** `end` is absent where all came at once. */
+  #end(end: StreamEnd | undefined): void {
     this.#isOver = true
-    this.#rows = rows
+    this.#rows = end?.rows ?? 0
   }
 
   /** Gives the messages of a copy to `take`; how many rows they have. Throws as `next`. */
@@ -108,7 +113,7 @@ export class OpenRows {
   /** Ends the statement, wherever it is. Idempotent. */
   async close(): Promise<void> {
     this.#isOver = true
-    this.#held = new Uint8Array(0)
+    this.#held.clear()
     await this.#pieces.return({ rows: 0, truncated: false })
   }
 }
@@ -182,18 +187,57 @@ function lengthAt(bytes: Uint8Array, at: number): number {
   return 1 + new DataView(bytes.buffer, bytes.byteOffset + at).getInt32(1)
 }
 
-/** Where the last whole message ends, of at most so many. */
-function messagesIn(bytes: Uint8Array, most: number): { readonly end: number; readonly count: number } {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  let [end, count] = [0, 0]
-  while (count < most && end + 5 <= bytes.length) {
-    const next = end + 1 + view.getInt32(end + 1)
-    if (next > bytes.length) break
-    end = next
-    count++
+/** Messages that have come in pieces. */
+class HeldMessages {
+  #pieces: Uint8Array[]
+  #bytes: number
+
+  constructor(first: Uint8Array) {
+    this.#pieces = [first]
+    this.#bytes = first.length
   }
-  return { end, count }
+
+  get isEmpty(): boolean {
+    return this.#bytes === 0
+  }
+
+  push(piece: Uint8Array): void {
+    this.#pieces.push(piece)
+    this.#bytes += piece.length
+  }
+
+  clear(): void {
+    this.#pieces = []
+    this.#bytes = 0
+  }
+
+  /** Whole messages, at most so many. */
+  take(most: number): { readonly bytes: Uint8Array; readonly count: number } {
+    const joined = (least: number): Uint8Array => {
+      const [first] = this.#pieces
+      if (first !== undefined && (first.length >= least || this.#pieces.length === 1)) return first
+      this.#pieces = [concatBytes(this.#pieces)]
+      return this.#pieces[0] ?? new Uint8Array(0)
+    }
+    if (this.#bytes < headBytes || this.#bytes < lengthAt(joined(headBytes), 0))
+      return { bytes: new Uint8Array(0), count: 0 }
+    const bytes = joined(this.#bytes)
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    let [end, count] = [0, 0]
+    while (count < most && end + headBytes <= bytes.length) {
+      const next = end + 1 + view.getInt32(end + 1)
+      if (next > bytes.length) break
+      end = next
+      count++
+    }
+    this.#pieces = [bytes.subarray(end)]
+    this.#bytes -= end
+    return { bytes: bytes.subarray(0, end), count }
+  }
 }
+
+/** A letter and a length. */
+const headBytes = 5
 
 /** The pins of a statement whose names do not mean what they would mean by themselves, or that keeps its blocks. */
 async function datasetsOf(

@@ -25,7 +25,7 @@ export async function described(session: SessionView, portal: Portal): Promise<U
   const { statement } = portal.prepared
   const columns = textColumnsOf(statement)
   if (columns !== undefined) return backend.textRows(columns, [])
-  if (statement.kind === 'execute') return await described(session, await prepared(session, statement))
+  if (statement.kind === 'execute') return await described(session, await innerOf(session, portal, statement))
   if (statement.kind === 'fetch') {
     const { rows } = session.portals.portal(statement.name)
     return rows?.description ?? backend.noData
@@ -36,7 +36,7 @@ export async function described(session: SessionView, portal: Portal): Promise<U
 
 /** The columns of what the door answers by itself. */
 function textColumnsOf(statement: Statement): readonly string[] | undefined {
-  if (statement.kind === 'proof') return ['proofstream_proof']
+  if (statement.kind === 'proof') return [statement.column]
   if (statement.kind !== 'show') return undefined
   return statement.name === undefined ? ['name', 'setting', 'description'] : [statement.name]
 }
@@ -49,8 +49,7 @@ export async function runPortal(session: SessionView, portal: Portal, how: How):
   if (statement.kind === 'select') return await sendRows(session, portal, { ...how, command: 'SELECT' })
   if (statement.kind === 'copy') return await copy(session, portal, statement)
   if (statement.kind === 'fetch' || statement.kind === 'move') return await fetchRows(session, statement, how)
-  if (statement.kind === 'execute')
-    return await sendRows(session, await prepared(session, statement), { ...how, command: 'SELECT' })
+  if (statement.kind === 'execute') return await runPortal(session, await innerOf(session, portal, statement), how)
   if (statement.kind === 'show') {
     const shown = how.how === 'simple' ? backend.textRows : rowsAlone
     const rows = shownSettings(session, statement.name)
@@ -59,10 +58,10 @@ export async function runPortal(session: SessionView, portal: Portal, how: How):
   }
   if (statement.kind === 'proof') {
     const shown = how.how === 'simple' ? backend.textRows : rowsAlone
-    wire.queue(shown(['proofstream_proof'], [[await proofOf(session, statement.sql)]]))
+    wire.queue(shown([statement.column], [[await proofOf(session, statement.sql)]]))
     return wire.queue(backend.complete('SELECT 1'))
   }
-  wire.queue(backend.complete(await inSession(session, statement)))
+  wire.queue(backend.complete(await inSession(session, statement, portal.values)))
 }
 
 function shownSettings({ parts: { settings }, transaction }: SessionView, name: string | undefined): string[][] {
@@ -76,16 +75,19 @@ function rowsAlone(columns: readonly string[], rows: readonly (readonly string[]
   return backend.textRows(columns, rows).subarray(backend.textRows(columns, []).length)
 }
 
-/** A portal of a statement that was prepared by SQL. */
-async function prepared(
+/** The portal of a statement that was prepared by SQL: one, however often it goes on. */
+async function innerOf(
   session: SessionView,
+  portal: Portal,
   { name, values }: Extract<Statement, { kind: 'execute' }>,
 ): Promise<Portal> {
+  if (portal.inner !== undefined) return portal.inner
   const found = session.portals.statement(name)
   const bound = values.map((text, at) =>
     parameterOf(at + 1, found.types[at] ?? 0, 0, text === null ? undefined : Buffer.from(text)),
   )
-  return newPortal(found, bound, [], false)
+  portal.inner = { ...newPortal(found, bound, portal.binaryColumns, false), ending: portal.ending }
+  return portal.inner
 }
 
 async function sendRows(
@@ -107,7 +109,7 @@ async function sendRows(
   if (!rows.isOver && command === 'SELECT') return wire.queue(backend.suspended)
   if (rows.isOver) {
     portal.isDone = true
-    tellProof(session, portal, rows.source)
+    tellProof(session, portal, rows)
   }
   wire.queue(backend.complete(`${command} ${sent}`))
 }
@@ -147,6 +149,6 @@ async function copy(
     count = await rows.copy(async (messages) => await wire.send(messages))
   }, portal.ending)
   wire.queue(backend.copyDone)
-  tellProof(session, of, rows.source)
+  tellProof(session, of, rows)
   wire.queue(backend.complete(`COPY ${count}`))
 }

@@ -65,17 +65,20 @@ export class Session implements SessionView {
     if (this.#isPassing) return
     if (message.kind === 'query') return await this.#simple(message.sql)
     await this.#answer(this.#sqlOf(message), async () => await this.#extended(message))
+    // Answers wait for a Sync, but not without end.
+    await wire.relieve()
   }
 
+  /** The text that a message is about. */
   #sqlOf(message: ClientMessage): string {
     if (message.kind === 'parse') return message.sql
-    if (message.kind === 'bind')
-      return this.portals.has(message.statement) ? this.portals.statement(message.statement).sql : ''
-    return ''
+    if (message.kind === 'bind') return this.portals.sqlOf('statement', message.statement)
+    if (message.kind === 'describe') return this.portals.sqlOf(message.of, message.name)
+    return message.kind === 'execute' ? this.portals.sqlOf('portal', message.portal) : ''
   }
 
   /** Does `work`; its error is reported, and what follows is passed over. Whether it went well. Throws WireClosed. */
-  async #answer(sql: string, work: () => Promise<void>): Promise<boolean> {
+  async #answer(sql: string, work: () => Promise<void>, before = ''): Promise<boolean> {
     try {
       await work()
       return true
@@ -84,7 +87,7 @@ export class Session implements SessionView {
       const told = endedBy(error, this.#running?.signal.reason)
       const isOurs = !(told instanceof NodeError) && !(told instanceof PostgresFault)
       if (isOurs) this.parts.context.logger.error({ err: told }, 'A statement of a PostgreSQL client failed')
-      this.parts.wire.queue(backend.errorReport(reportOf(told, sql)))
+      this.parts.wire.queue(backend.errorReport(reportOf(told, sql, before)))
       this.transaction.fail()
       this.#isPassing = true
       return false
@@ -95,10 +98,13 @@ export class Session implements SessionView {
 
   /** A text of statements; an error ends it. */
   async #simple(sql: string): Promise<void> {
-    const texts = statementsIn(sql)
+    const isGood = await this.#answer(sql, async () => this.#demandShort(sql))
+    const texts = isGood ? statementsIn(sql) : []
+    let at = 0
     this.isText = texts.length > 1
     for (const text of texts) {
-      const isGood = await this.#answer(text, async () => {
+      at = sql.indexOf(text, at)
+      const work = async (): Promise<void> => {
         const prepared: Prepared = { sql: text, statement: this.#statementOf(text), types: [] }
         const portal = newPortal(prepared, [], [], false)
         try {
@@ -107,8 +113,9 @@ export class Session implements SessionView {
           portal.ending.abort('closed')
           await portal.rows?.close().catch(() => undefined)
         }
-      })
-      if (!isGood) break
+      }
+      if (!(await this.#answer(text, work, sql.slice(0, at)))) break
+      at += text.length
     }
     this.#isPassing = false
     this.isText = false
@@ -148,6 +155,7 @@ export class Session implements SessionView {
   }
 
   async #parse(name: string, sql: string, types: readonly number[]): Promise<void> {
+    this.#demandShort(sql)
     const texts = statementsIn(sql)
     if (texts.length > 1) throw new PostgresFault('42601', 'cannot insert multiple commands into a prepared statement')
     const statement = this.#statementOf(sql)
@@ -205,6 +213,12 @@ export class Session implements SessionView {
   async #execute(portal: Portal, most: number, how: 'simple' | 'extended'): Promise<void> {
     this.#demandGood(portal.prepared.statement.kind)
     await runPortal(this, portal, { most, how })
+  }
+
+  /** Before anything is done with it. Throws PostgresFault 54000. */
+  #demandShort(sql: string): void {
+    const { sqlBytes } = this.parts.context.limits
+    if (sql.length > sqlBytes) throw new PostgresFault('54000', `The text has more than ${sqlBytes} bytes (sqlBytes).`)
   }
 
   /** What is no statement is told first, then that a transaction has failed. */

@@ -11,6 +11,7 @@ import { type ClientMessage, MessageCutter, ProtocolFault, type StartMessage } f
 /** What a client may send ahead of its answers. */
 const aheadBytes = 256 * 1024
 const windowMs = 30_000
+const lingerMs = 2_000
 /** The first byte of a record of a TLS handshake (RFC 8446 §5.1). */
 const tlsHandshake = 0x16
 /** Answers are gathered up to so many bytes. */
@@ -116,7 +117,7 @@ export class Wire {
   /** Sends what waits, once it is much. Throws WireClosed. */
   async send(bytes: Uint8Array): Promise<void> {
     this.queue(bytes)
-    if (this.#waitingBytes >= gatheredBytes) await this.flush()
+    await this.relieve()
   }
 
   /** Sends what waits; resolves when there is room for more. Throws WireClosed. */
@@ -128,9 +129,17 @@ export class Wire {
     await this.#drained()
   }
 
-  /** Sends what waits and ends the connection. */
+  /** Sends what waits, once it is much. Throws WireClosed. */
+  async relieve(): Promise<void> {
+    if (this.#waitingBytes >= gatheredBytes) await this.flush()
+  }
+
+  /** Sends what waits and ends the connection; a client that does not hear it has no more than a moment. */
   end(): void {
-    if (!this.signal.aborted) this.#socket.end(concatBytes(this.#waiting.splice(0)))
+    if (this.signal.aborted) return
+    this.#socket.end(concatBytes(this.#waiting.splice(0)))
+    this.#waitingBytes = 0
+    void this.#options.clock.sleep(lingerMs, this.signal).then(() => this.#socket.destroy())
   }
 
   destroy(): void {

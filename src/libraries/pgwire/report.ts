@@ -46,8 +46,8 @@ export const sqlStates = {
   EngineUnavailable: '58000',
 } as const satisfies Partial<Record<ErrorKind, string>>
 
-/** What an error says; `sql` is the text in which it has a position. An error that is none of the caller's says no more than that. */
-export function reportOf(error: unknown, sql = ''): ReportFields {
+/** What an error says; `sql` is the text in which it has a position, behind `before`. An error that is none of the caller's says no more than that. */
+export function reportOf(error: unknown, sql = '', before = ''): ReportFields {
   if (error instanceof PostgresFault) return { ...severity('ERROR'), C: error.state, M: error.message, H: error.hint }
   if (!(error instanceof NodeError)) return { ...severity('ERROR'), C: 'XX000', M: 'The node failed.' }
   const { hint, position, candidates = [] } = error.details
@@ -57,7 +57,7 @@ export function reportOf(error: unknown, sql = ''): ReportFields {
     C: stateOf(error),
     M: error.message,
     H: hint ?? meant,
-    P: position === undefined ? undefined : String(charactersBefore(sql, position.offset) + 1),
+    P: position === undefined ? undefined : String([...before].length + charactersBefore(sql, position.offset) + 1),
   }
 }
 

@@ -26,7 +26,7 @@ export type Statement =
   | { readonly kind: 'fetch' | 'move'; readonly name: string; readonly rows: number | 'all' }
   | { readonly kind: 'copy'; readonly sql: string; readonly format: CopyFormat }
   /** Of the statement before where none is given. */
-  | { readonly kind: 'proof'; readonly sql: string | undefined }
+  | { readonly kind: 'proof'; readonly sql: string | undefined; readonly column: string }
   | { readonly kind: 'nothing'; readonly tag: string }
 
 export interface CopyFormat {
@@ -175,8 +175,8 @@ function proof(words: Words): Statement | undefined {
   words.must('(')
   const sql = words.peek() === ')' ? undefined : (words.value() ?? undefined)
   words.must(')')
-  if (words.may('as')) words.name()
-  return words.last({ kind: 'proof', sql })
+  const column = words.may('as') ? words.name() : 'proofstream_proof'
+  return words.last({ kind: 'proof', sql, column })
 }
 
 /** SHOW TABLES is the engine's. */

@@ -83,7 +83,7 @@ const settings: Readonly<Record<string, Setting>> = {
   search_path: { initial: '"$user", public', read: anyText },
   statement_timeout: { initial: '0', read: duration },
   lock_timeout: { initial: '0', read: duration },
-  idle_in_transaction_session_timeout: { initial: '0', read: duration },
+  idle_in_transaction_session_timeout: { initial: '0', read: (value) => (duration(value) === '0' ? '0' : undefined) },
   client_min_messages: {
     initial: 'notice',
     read: (value) =>

@@ -119,7 +119,10 @@ export function openEngine(options: EngineOptions): Engine {
     runOwn: async (sql, job, by) =>
       await run(own, { job: { ...job, analysis: await analyze(own, sql, by) }, reads: [], threads }, by),
     expectOwn: () => own.pool.expect(),
-    stream: async (job, by) => await stream(exports, job, by),
+    // A client of PostgreSQL asks for small answers and large ones alike: what is small holds no slot of an export.
+    stream: async (job, by) =>
+      (job.analysis.speaks === 'postgres' ? await whole(await stream(queries, job, by)) : undefined) ??
+      (await stream(exports, job, by)),
     prove: async () => await queries.pool.prove(),
     fault: () => queries.pool.fault() ?? own.pool.fault(),
     load,
@@ -144,6 +147,13 @@ async function kept<T>(known: Map<string, T>, text: string, find: () => Promise<
 /** Ids of the datasets that a process shows something of once it has run the job. */
 function readsOf({ tables, listings = [] }: Pick<EngineJob, 'tables' | 'listings'>): string[] {
   return [...tables.map(({ dataset }) => dataset), ...listings.flatMap(({ tells }) => tells)]
+}
+
+/** The answer where all of it is there; else it is given up. */
+async function whole(answer: AnswerStream): Promise<AnswerStream | undefined> {
+  if (answer.start.end !== undefined) return answer
+  await answer.pieces.return({ rows: 0, truncated: false })
+  return undefined
 }
 
 async function stream(lane: Lane, job: StreamJob, by: Asking): Promise<AnswerStream> {

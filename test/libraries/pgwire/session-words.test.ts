@@ -51,7 +51,7 @@ const settings: readonly (readonly [sql: string, says: Statement])[] = [
   ["SET application_name TO 'it''s'", set('application_name', "it's")],
   ['SET extra_float_digits = 3', set('extra_float_digits', '3')],
   ["SET DateStyle='ISO'", set('datestyle', 'ISO')],
-  ['SET datestyle TO ISO, MDY', set('datestyle', 'ISO, MDY')],
+  ['SET datestyle TO ISO, MDY', set('datestyle', 'iso, mdy')],
   ["SET client_encoding to 'UTF8'", set('client_encoding', 'UTF8')],
   ["SET NAMES 'UTF8'", set('client_encoding', 'UTF8')],
   ['SET SESSION statement_timeout = 0', set('statement_timeout', '0')],
@@ -135,9 +135,9 @@ const others: readonly (readonly [sql: string, says: Statement])[] = [
     'SELECT proofstream_proofs()',
     'SELECT "begin" FROM t',
   ].map((sql) => [sql, select(sql)] as const),
-  ['SELECT proofstream_proof()', { kind: 'proof', sql: undefined }],
-  ['select proofstream_proof() as address', { kind: 'proof', sql: undefined }],
-  ["SELECT proofstream_proof('SELECT ''a''')", { kind: 'proof', sql: "SELECT 'a'" }],
+  ['SELECT proofstream_proof()', { kind: 'proof', sql: undefined, column: 'proofstream_proof' }],
+  ['select proofstream_proof() as address', { kind: 'proof', sql: undefined, column: 'address' }],
+  ["SELECT proofstream_proof('SELECT ''a''')", { kind: 'proof', sql: "SELECT 'a'", column: 'proofstream_proof' }],
 ]
 
 test.each([...transactions, ...settings, ...cursors, ...copies, ...others])('%s', (sql, says) => {
@@ -200,7 +200,7 @@ describe('what is refused, by its state', () => {
       "PREPARE TRANSACTION 'a'",
       'COMMIT AND CHAIN',
     ],
-    ['0A000', 'COPY t TO STDOUT BINARY HEADER', 'COPY t TO STDOUT (HEADER)'],
+    ['0A000', 'COPY t TO STDOUT BINARY HEADER'],
     ['22023', 'COPY t TO STDOUT (FORMAT parquet)'],
     [
       '55000',

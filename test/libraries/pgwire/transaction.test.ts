@@ -130,8 +130,10 @@ class Both {
     else if (word === 'savepoint') transaction.savepoint('s', settings.state)
     else if (word === 'back') settings.putBack(transaction.rollbackTo('s'))
     else if (word === 'release') transaction.release('s')
-    else if (word === 'set') settings.set('application_name', value)
-    else if (word === 'local' && transaction.isOpen) {
+    else if (word === 'set') {
+      transaction.setLasting('application_name')
+      settings.set('application_name', value)
+    } else if (word === 'local' && transaction.isOpen) {
       transaction.setLocal('application_name', settings.state)
       settings.set('application_name', value)
     } else if (word === 'commit' || word === 'rollback') {
