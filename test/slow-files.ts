@@ -4,7 +4,7 @@
 /** Programs of others as judges and clients, and what pages have their readers run. `npm run explore` has them, CI has not. */
 export const exploredFiles: string[] = [
   'test/judges/{authority,ledger,omniwitness,served,tessera,witness}.test.ts',
-  'test/clients/{collectd,home-assistant,influxdb-client,influxdb-javascript,node-red,opentelemetry,telegraf}.test.ts',
+  'test/clients/{collectd,home-assistant,influxdb-client,influxdb-javascript,node-red,opentelemetry,postgres-drivers,telegraf}.test.ts',
   'test/deploy/**/*.test.ts',
   'test/examples/**/*.test.ts',
   'test/docs/{client,devices,metrics,on-disk,operators,replicas}.test.ts',
@@ -26,6 +26,11 @@ export const slowFiles: string[] = [
   // A browser for each page.
   'test/features/console/{changes,ingest,moving,pack,proof,query,rerun,verify}*.test.ts',
   'test/features/console/pages.test.ts',
+  // A server of PostgreSQL beside the door, many values, many clients.
+  'test/features/pgwire/{fuzz,load,postgres,tls}.test.ts',
+  'test/libraries/pgwire/{answers,generated,scram}.test.ts',
+  'test/scenario/pg-catalogue.test.ts',
+  'test/docs/bi.test.ts',
   // Programs of others: Python, brokers, engines.
   'test/clients/**/*.test.ts',
   'test/judges/**/*.test.ts',

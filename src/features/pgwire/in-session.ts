@@ -110,12 +110,15 @@ export async function inSession(session: SessionView, statement: Statement, valu
     await declare(session, statement, values)
     return 'DECLARE CURSOR'
   }
-  // `as`: the handler of a kind takes statements of that kind. Those of other kinds have none.
-  const handler = (
-    handlers as Partial<Record<Statement['kind'], (session: SessionView, of: Statement) => string | Promise<string>>>
-  )[statement.kind]
+  const handler = handlerOf(statement.kind)
   if (handler === undefined) throw new PostgresFault('0A000', `${statement.kind} is not supported here.`)
   return await handler(session, statement)
+}
+
+type Handler = (session: SessionView, of: Statement) => string | Promise<string>
+
+function handlerOf(kind: Statement['kind']): Handler | undefined {
+  return (handlers as Partial<Record<Statement['kind'], Handler>>)[kind] // that of a kind takes statements of that kind
 }
 
 function isolationOf(text: string): Isolation {

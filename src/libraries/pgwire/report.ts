@@ -57,7 +57,10 @@ export function reportOf(error: unknown, sql = '', before = ''): ReportFields {
     C: stateOf(error),
     M: error.message,
     H: hint ?? meant,
-    P: position === undefined ? undefined : String([...before].length + charactersBefore(sql, position.offset) + 1),
+    P:
+      position === undefined
+        ? undefined
+        : String(Array.from(before).length + charactersBefore(sql, position.offset) + 1),
   }
 }
 
