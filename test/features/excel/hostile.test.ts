@@ -80,7 +80,8 @@ test('a long text that each cell refers to makes a record too large, not a body'
   const before = process.memoryUsage().rss
   const [kind, , fault] = await refusalOf(bookOf({ rows, strings }))
   expect([kind, fault?.kind, fault?.record]).toEqual(['RecordsDoNotFit', 'RecordTooLarge', 0])
-  expect(process.memoryUsage().rss - before).toBeLessThan(256 * MiB)
+  // Written out they would take 6 GB. Other files of the same process take memory meanwhile.
+  expect(process.memoryUsage().rss - before).toBeLessThan(512 * MiB)
 })
 
 test('millions of empty cells and texts take little memory', async () => {
