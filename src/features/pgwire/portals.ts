@@ -106,9 +106,7 @@ export class Portals {
   async close(name: string): Promise<void> {
     const portal = this.#portals.get(name)
     this.#portals.delete(name)
-    portal?.ending.abort('closed')
-    await portal?.rows?.close().catch(() => undefined)
-    await portal?.inner?.rows?.close().catch(() => undefined)
+    if (portal !== undefined) await closePortal(portal)
   }
 
   /** Ends all, or those that do not outlive a transaction that ends so. */
@@ -119,6 +117,13 @@ export class Portals {
       else await this.close(name)
     }
   }
+}
+
+/** Ends the statement of a portal, and gives up its rows. Idempotent. */
+export async function closePortal({ ending, rows, inner }: Portal): Promise<void> {
+  ending.abort('closed')
+  await rows?.close().catch(() => undefined)
+  await inner?.rows?.close().catch(() => undefined)
 }
 
 export function newPortal(

@@ -5,6 +5,7 @@ import { anonymousPrincipal, can } from '../../node/access/scopes.ts'
 import { askingOf, type Caller } from '../../node/answers/pin.ts'
 import { networkOf } from '../../node/http/answer.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
+import { maxParameters } from '../../libraries/model/parameters.ts'
 import * as backend from '../../libraries/pgwire/backend.ts'
 import type { BindMessage, ClientMessage } from '../../libraries/pgwire/frontend.ts'
 import { PostgresFault, reportOf, severity } from '../../libraries/pgwire/report.ts'
@@ -12,7 +13,7 @@ import { type Statement, statementOf, statementsIn } from '../../libraries/pgwir
 import { millisOf } from '../../libraries/pgwire/settings.ts'
 import { Transaction } from '../../libraries/pgwire/transaction.ts'
 import { parameterOf } from '../../libraries/pgwire/values.ts'
-import { newPortal, type Portal, Portals, type Prepared } from './portals.ts'
+import { closePortal, newPortal, type Portal, Portals, type Prepared } from './portals.ts'
 import { endedBy } from './rows.ts'
 import { describedStatement } from './open-portal.ts'
 import { described, runPortal } from './run.ts'
@@ -110,8 +111,7 @@ export class Session implements SessionView {
         try {
           await this.#execute(portal, Number.POSITIVE_INFINITY, 'simple')
         } finally {
-          portal.ending.abort('closed')
-          await portal.rows?.close().catch(() => undefined)
+          await closePortal(portal)
         }
       }
       if (!(await this.#answer(text, work, sql.slice(0, at)))) break
@@ -166,6 +166,7 @@ export class Session implements SessionView {
       await replica.engine.analyze(sql, askingOf(replica.catalog, caller))
     const { parameters } = await this.running(analysing)
     const count = Math.max(types.length, ...parameters.map((one) => Number(one.name) || 0), 0)
+    if (count > maxParameters) throw new PostgresFault('54023', `more than ${maxParameters} parameters`)
     const all = Array.from({ length: count }, (_, at) => types[at] ?? 0)
     this.portals.prepare(name, { sql, statement, types: all })
   }

@@ -137,6 +137,12 @@ describe('the place of an error', () => {
 })
 
 describe('extended queries', () => {
+  test('a parameter of a huge number takes no memory', async () => {
+    const one = await session()
+    expect(await one.ask(raw.parse('select $999999999'), raw.describe('S'), raw.sync)).toEqual(['E 54023', 'Z I'])
+    one.end()
+  })
+
   test('values of each kind, and a prepared statement that is used again', async () => {
     const sql = 'select n, name from "demo/days" where n > $1 and name = $2 order by n'
     expect(await ask(sql, [3, 'n 5'])).toEqual([['5', 'n 5']])
