@@ -96,7 +96,7 @@ async function sendRows(
   { most, how, command }: How & { readonly command: 'SELECT' | 'FETCH' },
 ): Promise<void> {
   const { wire } = session.parts
-  if (portal.isBroken) throw new PostgresFault('55000', 'The portal cannot be run any more: its statement has failed.')
+  demandWhole(portal)
   const rows = await opened(session, portal)
   if (how === 'simple') wire.queue(rows.description)
   if (portal.isDone) return wire.queue(backend.complete(`${command} 0`))
@@ -114,6 +114,11 @@ async function sendRows(
   wire.queue(backend.complete(`${command} ${sent}`))
 }
 
+/** Throws PostgresFault 55000. */
+function demandWhole({ isBroken }: Portal): void {
+  if (isBroken) throw new PostgresFault('55000', 'The portal cannot be run any more: its statement has failed.')
+}
+
 async function fetchRows(
   session: SessionView,
   { kind, name, rows }: Extract<Statement, { kind: 'fetch' | 'move' }>,
@@ -123,6 +128,7 @@ async function fetchRows(
   const portal = session.portals.portal(name)
   const most = rows === 'all' ? Number.POSITIVE_INFINITY : rows
   if (kind === 'fetch') return await sendRows(session, portal, { most, how, command: 'FETCH' })
+  demandWhole(portal)
   const open = await opened(session, portal)
   const passed = await session.running(async () => await open.next(most, async () => {}), portal.ending)
   wire.queue(backend.complete(`MOVE ${passed}`))

@@ -35,7 +35,7 @@ export interface SessionView {
   readonly isText: boolean
   /** Of the statement before, for `proofstream_proof()`. */
   lastProof: string | undefined
-  /** Does `work` as the caller, who is found out anew, within his time. */
+  /** Does `work` as the caller, within his time. His token is looked at again. */
   running<T>(work: (running: Running) => Promise<T>, ending?: AbortController): Promise<T>
   /** As PREPARE says. */
   prepare(name: string, sql: string): Promise<void>

@@ -115,6 +115,7 @@ export class Session implements SessionView {
         }
       }
       if (!(await this.#answer(text, work, sql.slice(0, at)))) break
+      await this.parts.wire.relieve()
       at += text.length
     }
     this.#isPassing = false
@@ -239,6 +240,7 @@ export class Session implements SessionView {
 
   async running<T>(work: (running: Running) => Promise<T>, ending = new AbortController()): Promise<T> {
     const { context, login, wire, settings, account, processId } = this.parts
+    const principal = await login.principal()
     this.#running = ending
     const timeoutMs = millisOf(settings.get('statement_timeout'))
     const over = new AbortController()
@@ -246,7 +248,6 @@ export class Session implements SessionView {
       timeoutMs > 0 &&
       context.clock.sleep(timeoutMs, over.signal).then(() => over.signal.aborted || ending.abort('timeout'))
     )
-    const principal = await login.principal()
     const key = principal.tokenId === undefined ? ['anonymous', networkOf(wire.address)] : [principal.tokenId]
     const room = context.answers.open(key[0] ?? '')
     const reader = context.anonymousRead || principal.tokenId !== undefined ? principal : anonymousPrincipal(false)

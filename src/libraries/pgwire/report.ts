@@ -46,7 +46,7 @@ export const sqlStates = {
   EngineUnavailable: '58000',
 } as const satisfies Partial<Record<ErrorKind, string>>
 
-/** What an error says; `sql` is the text in which it has a position, behind `before`. An error that is none of the caller's says no more than that. */
+/** What an error says. `sql` is the text in which it has a position, and `before` stands in front of that. A fault of the node says no more. */
 export function reportOf(error: unknown, sql = '', before = ''): ReportFields {
   if (error instanceof PostgresFault) return { ...severity('ERROR'), C: error.state, M: error.message, H: error.hint }
   if (!(error instanceof NodeError)) return { ...severity('ERROR'), C: 'XX000', M: 'The node failed.' }

@@ -10,7 +10,7 @@ import { hmacSha256, sha256 } from '../base/ids/native-crypto.ts'
 
 export type ScramMechanism = 'SCRAM-SHA-256' | 'SCRAM-SHA-256-PLUS'
 
-/** What a server keeps of a password: who has it can check the password, but not log in with it. */
+/** What a server keeps of a password. It serves to check the password, and not to log in. */
 export interface ScramKeys {
   readonly storedKey: Uint8Array
   readonly serverKey: Uint8Array

@@ -188,5 +188,5 @@ export function withConstants(sql: string, values: readonly Parameter[]): string
 function constantOf({ type, text }: Parameter): string {
   if (type === 'NULL') return 'NULL'
   if (type === 'VARCHAR') return `'${text.replaceAll("'", "''")}'`
-  return type === 'DOUBLE' ? `CAST(${text} AS DOUBLE)` : text.startsWith('-') ? `(${text})` : text
+  return type === 'BOOLEAN' ? text : `CAST(${text} AS ${type})`
 }

@@ -45,6 +45,24 @@ describe('simple queries', () => {
     expect([h instanceof Date, i instanceof Date, k]).toEqual([true, true, Buffer.from([255])])
   })
 
+  test('the catalogue says of a column what its rows have', async () => {
+    const types =
+      'Bool? Int8? UInt16? UInt64? Float32? Decimal(9,2)? String? Binary? Date? Timestamp(Microsecond)? List(Int64?)?'
+    const columns = types.split(' ').map((type, at) => ({ name: `c${at}`, type }))
+    const made = await live.call('/demo/typed', { method: 'PUT', json: { schema: { fields: columns } } })
+    // A list that has no rows yet has no type of the engine.
+    const row = { c0: true, c9: '2026-03-01T10:00:00.000001Z', c10: [1, null] }
+    expect([made.status, (await live.ingest('demo/typed', [row])).status]).toEqual([201, 200])
+    const { fields } = await client.query('select * from demo.typed')
+    const told = await ask(
+      "select attname, atttypid, atttypmod from pg_attribute where attrelid = 'demo.typed'::regclass and attnum > 0 order by attnum",
+    )
+    expect(told.map((row) => row.map(String))).toEqual(
+      fields.map(({ name, dataTypeID, dataTypeModifier }) => [name, dataTypeID, dataTypeModifier].map(String)),
+    )
+    expect(told).toHaveLength(4 + columns.length)
+  })
+
   test('several in one text: each is answered, up to the one that fails', async () => {
     const one = await session()
     expect(await one.ask(raw.query('select 1; ; select 2'))).toEqual([

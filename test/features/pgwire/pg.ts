@@ -4,7 +4,12 @@ import { createRequire } from 'node:module'
 
 export interface PgResult {
   readonly rows: readonly Readonly<Record<string, unknown>>[]
-  readonly fields: readonly { readonly name: string; readonly dataTypeID: number; readonly format: string }[]
+  readonly fields: readonly {
+    readonly name: string
+    readonly dataTypeID: number
+    readonly dataTypeModifier: number
+    readonly format: string
+  }[]
   readonly command: string
   readonly rowCount: number | null
 }

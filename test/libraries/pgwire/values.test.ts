@@ -184,9 +184,9 @@ describe('a statement with its values written in', () => {
   ]
   test.each<[sql: string, written: string]>([
     ['select $1', "select 'it''s $2'"],
-    ['select 1-$2', 'select 1-(-5)'],
+    ['select 1-$2', 'select 1-CAST(-5 AS BIGINT)'],
     ['select $3, $4, $5', 'select CAST(1.5 AS DOUBLE), NULL, true'],
-    ['select $2+$2 -- $2', 'select (-5)+(-5) -- $2'],
+    ['select $2+$2 -- $2', 'select CAST(-5 AS BIGINT)+CAST(-5 AS BIGINT) -- $2'],
     [`select '$1', "$1", $$ $1 $$, $10`, `select '$1', "$1", $$ $1 $$, $10`],
     ['select 1', 'select 1'],
   ])('%s', (sql, written) => {

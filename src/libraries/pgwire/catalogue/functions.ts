@@ -47,7 +47,7 @@ const rights = (given: string): string[] => [`(p1, p2) AS ${has('p2', given)}`, 
 const columnRights = [`(p1, p2, p3) AS ${has('p3', 'select')}`, `(p1, p2, p3, p4) AS ${has('p4', 'select')}`]
 const isThere = ['(p1) AS p1 IS NOT NULL']
 const nothing = ['() AS NULL']
-/** What there are none of: views, indexes, constraints, rules, triggers, comments. */
+/** A node has no views, indexes, constraints, rules, triggers or comments. */
 const noTextOf = (...arities: readonly number[]): string[] =>
   arities.map((count) => `(${parameters(count)}) AS ${noText}`)
 const unknownSize = [`(p1) AS ${noNumber}`, `(p1, p2) AS ${noNumber}`]
