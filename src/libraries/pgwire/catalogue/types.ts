@@ -97,9 +97,6 @@ const plainTypes: readonly PgType[] = written
 /** All types, arrays behind the others. */
 export const pgTypes: readonly PgType[] = [...plainTypes, ...plainTypes.filter(({ array }) => array !== 0).map(arrayOf)]
 
-/** Types by number. */
-export const typesByOid: ReadonlyMap<number, PgType> = new Map(pgTypes.map((type) => [type.oid, type]))
-
 function functionOf(written: string): PgFunction {
   const [oid, name = ''] = written.split(':')
   return { oid: Number(oid), name }
