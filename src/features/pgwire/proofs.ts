@@ -42,14 +42,13 @@ export async function proofOf(session: SessionView, sql: string | undefined): Pr
 function addressOf(
   { parts: { address, context } }: SessionView,
   { prepared: { sql }, values }: Portal,
-  { count, source: { heads, isProvable, hasBareNames } }: OpenRows,
+  { count, source: { heads, isProvable, pins } }: OpenRows,
 ): string {
   if (heads.length === 0) return 'no proof: it reads no dataset'
   if (!isProvable) return 'no proof: its answer is not the same each time'
   const { resultRows } = context.limits
   if (count > resultRows) return `no address: at most ${resultRows} rows are signed, and these are ${count}`
-  if (hasBareNames) return 'no address: its names are those of one account; POST /query with "datasets" gives the proof'
-  const path = signedPath({ heads, sql: withConstants(sql, values), parameters: undefined, skip: 0 })
+  const path = signedPath({ heads: pins, sql: withConstants(sql, values), parameters: undefined, skip: 0 })
   if (path === undefined) return 'no address: the statement is too long for one; POST /query gives the proof'
   return address + signedAddress(path, resultRows)
 }

@@ -2,6 +2,7 @@
 // a portal may be suspended between them.
 
 import { concatBytes } from '../../libraries/base/bytes.ts'
+import { must } from '../../libraries/base/assert.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import type { Parameter } from '../../libraries/model/parameters.ts'
@@ -39,7 +40,8 @@ export interface RowsAsked {
 export interface RowsSource {
   readonly heads: readonly DatasetHead[]
   readonly isProvable: boolean
-  readonly hasBareNames: boolean
+  /** What a request for the same rows pins: `acme/trips`, or `trips=acme/trips` for a bare name. */
+  readonly pins: readonly Pick<DatasetHead, 'alias' | 'block'>[]
 }
 
 const copyData = 0x64
@@ -143,13 +145,13 @@ async function begun(
   caller: Caller,
 ): Promise<Begun> {
   const { sql, values, form, limit, describes } = asked
-  const bound = await datasetsOf(context, asked, caller)
+  const datasets = await datasetsOf(context, asked, caller)
   const file = await openFileQuery(
     context.replica,
     {
       query: sql,
       queryDialect: 'SqlDuckDb',
-      datasets: bound.datasets,
+      datasets,
       format: { name: form.name, module: form.module },
       options: {
         escapeFormulas: false,
@@ -167,7 +169,12 @@ async function begun(
   // Why rows break off is found out: it has a place behind them.
   const { pieces } = await file.start(caller.signal)
   const first = await wholeFirst(pieces)
-  return { source: { heads: file.heads, isProvable: file.isProvable, hasBareNames: bound.hasBareNames }, first, pieces }
+  const { heads, isProvable } = file
+  return {
+    source: { heads, isProvable, pins: datasets === undefined ? heads : pinsOf(datasets, heads) },
+    first,
+    pieces,
+  }
 }
 
 /** The first bytes, with at least the whole first message. */
@@ -239,18 +246,31 @@ class HeldMessages {
 /** A letter and a length. */
 const headBytes = 5
 
-/** The pins of a statement whose names do not mean what they would mean by themselves, or that keeps its blocks. */
+function pinsOf(datasets: readonly DatasetPin[], heads: readonly DatasetHead[]): RowsSource['pins'] {
+  return datasets.map(({ id, alias }) => {
+    const head = must(
+      heads.find((one) => one.id === id),
+      'a name that is bound has a head',
+    )
+    return { alias: isBareName(alias) ? `${alias}=${head.alias}` : alias, block: head.block }
+  })
+}
+
+function isBareName(alias: string): boolean {
+  return !/\/|^did:/i.test(alias)
+}
+
+/** The pins of a statement whose names do not mean what they would mean by themselves, or that keeps its blocks; undefined for others. */
 async function datasetsOf(
   { replica }: ReplicaContext,
   { sql, account, kept }: RowsAsked,
   caller: Caller,
-): Promise<{ readonly datasets: readonly DatasetPin[] | undefined; readonly hasBareNames: boolean }> {
-  if (account === undefined && kept === undefined) return { datasets: undefined, hasBareNames: false }
+): Promise<readonly DatasetPin[] | undefined> {
+  if (account === undefined && kept === undefined) return undefined
   const { tables, listings } = await replica.engine.analyze(sql, askingOf(replica.catalog, caller))
   const isBare = (parts: readonly string[]): boolean =>
-    account !== undefined && parts.length === 1 && !/\/|^did:/i.test(parts[0] ?? '')
-  const hasBareNames = tables.some(({ parts }) => isBare(parts))
-  if (listings.length > 0 || (!hasBareNames && kept === undefined)) return { datasets: undefined, hasBareNames: false }
+    account !== undefined && parts.length === 1 && isBareName(parts[0] ?? '')
+  if (listings.length > 0 || (kept === undefined && !tables.some(({ parts }) => isBare(parts)))) return undefined
   const reader = new Reader(replica.catalog, caller.mayRead)
   const datasets: DatasetPin[] = []
   for (const { parts, position } of tables) {
@@ -264,7 +284,7 @@ async function datasetsOf(
     const isThere = datasets.some((one) => foldAscii(one.alias) === foldAscii(alias))
     if (!isThere) datasets.push({ id, alias, ...(blockHash !== undefined && { blockHash }) })
   }
-  return { datasets, hasBareNames }
+  return datasets
 }
 
 /** What a query that was ended is told to its client: by himself, by his time, or by the node. */

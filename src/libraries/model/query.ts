@@ -28,6 +28,8 @@ export interface DatasetPin {
 /** A name in the SQL, or the DID of the dataset that it means, at a block: as a query string gives it. */
 export interface NamePin {
   readonly name: string
+  /** The name in the SQL where that is another one, without a slash. */
+  readonly alias?: string
   readonly blockHash: Hash
 }
 

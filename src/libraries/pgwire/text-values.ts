@@ -7,7 +7,7 @@ import { decodeUtf8 } from '../base/bytes.ts'
 import { NodeError } from '../base/errors.ts'
 import { bitAt } from '../columnar/arrow/buffers.ts'
 import { longsOf, numbersOf, typedView } from '../columnar/arrow/numbers.ts'
-import { cellWriter } from '../columnar/outputs/cells.ts'
+import { cellWriter, writeHex } from '../columnar/outputs/cells.ts'
 import { styleOf } from '../columnar/outputs/csv/format.ts'
 import type { FileColumn } from '../columnar/outputs/file-format.ts'
 import { nearbyDateText } from '../columnar/outputs/value-text.ts'
@@ -86,24 +86,13 @@ export function textsOf({ values, offsets }: Column): (row: number) => string {
   return (row) => decodeUtf8(values.subarray(cuts[row], cuts[row + 1]))
 }
 
-const hexDigits = new TextEncoder().encode('0123456789abcdef')
-
 function hexWriter({ values, offsets }: Column, out: ByteBuffer): ValueWriter {
   const cuts = must(offsets, 'offsets of a variable column')
   return (row) => {
     const end = cuts[row + 1] ?? 0
     const start = cuts[row] ?? 0
-    out.reserve(2 * (end - start) + 2)
-    out.byte(0x5c)
-    out.byte(0x78)
-    const { bytes } = out
-    let { at } = out
-    for (let i = start; i < end; i++) {
-      const byte = values[i] ?? 0
-      bytes[at++] = hexDigits[byte >> 4] ?? 0
-      bytes[at++] = hexDigits[byte & 15] ?? 0
-    }
-    out.at = at
+    out.ascii('\\x')
+    writeHex(out, values, start, end)
   }
 }
 

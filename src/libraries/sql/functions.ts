@@ -41,7 +41,7 @@ export const allowedMacros = names(`
   list_entropy list_first list_histogram list_kurtosis list_kurtosis_pop list_last list_mad list_max list_median
   list_min list_mode list_prepend list_product list_reverse list_sem list_skewness list_stddev_pop list_stddev_samp
   list_string_agg list_sum list_var_pop list_var_samp map_contains_entry map_contains_value md5_number_lower
-  md5_number_upper nullif regexp_split_to_table round_even roundbankers split_part wavg weighted_avg
+  md5_number_upper nullif regexp_split_to_table round_even roundbankers split_part to_char to_date wavg weighted_avg
 `)
 
 /** Allowed macros that look at more than one row, or make rows; the others are scalar. */
@@ -209,7 +209,7 @@ export const otherFunctions = names(`
   json_extract_path_text json_extract_string json_type json_value last_day lcase left lower lpad ltrim make_date
   make_timestamp md5 monthname printf regexp_extract regexp_replace regexp_split_to_table repeat replace reverse
   right rpad rtrim sha1 sha256 split_part strftime string_agg strip_accents strptime substr substring time_bucket
-  to_base64 to_hex translate trim try_strptime typeof ucase unhex upper url_decode url_encode
+  to_base64 to_char to_date to_hex translate trim try_strptime typeof ucase unhex upper url_decode url_encode
 `)
 
 /** They return one of their operands, or a value of the same kind. */

@@ -209,7 +209,7 @@ export async function pinNames(
 
 /**
  * Pins of names as `datasets` has them: a pin binds the name that it is, and every name in the statement of the dataset
- * that it names by DID or otherwise. One that binds none stays. Throws NodeError `DatasetNotFound`.
+ * that it names by DID or otherwise; one with an alias binds that. One that binds none stays. Throws NodeError `DatasetNotFound`.
  */
 export async function datasetsOfPins(
   reader: Reader,
@@ -218,10 +218,11 @@ export async function datasetsOfPins(
 ): Promise<DatasetPin[]> {
   const ids = await Promise.all(names.map(async ({ parts }) => (await reader.find(aliasOfParts(parts)))?.name.id))
   const bound: DatasetPin[] = []
-  for (const { name, blockHash } of pins) {
+  for (const { name, alias: own, blockHash } of pins) {
     const { id } = (await reader.need(name)).name
     const aliases = names.filter((_, index) => ids[index] === id).map(({ parts }) => aliasOfParts(parts))
-    for (const alias of aliases.length > 0 ? aliases : [name]) bound.push({ id, alias, blockHash })
+    for (const alias of own !== undefined ? [own] : aliases.length > 0 ? aliases : [name])
+      bound.push({ id, alias, blockHash })
   }
   return bound
 }

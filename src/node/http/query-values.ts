@@ -39,8 +39,8 @@ export const Pin = Type.Object(
 export const PinText = Type.Optional(
   Type.Union([Type.String({ maxLength: 400 }), Type.Array(Type.String({ maxLength: 400 }), { maxItems: 1000 })], {
     description:
-      'alias@block, once for each dataset: the block that the name stands for, in place of the head. When given, no ' +
-      'other names resolve. param.<name>=<text> gives the value of the parameter $<name>.',
+      'alias@block, once for each dataset: the block that the name stands for, in place of the head; alias=dataset@block ' +
+      'where the name is another than that of the dataset. When given, no other names resolve. param.<name>=<text> gives the value of the parameter $<name>.',
   }),
 )
 
@@ -95,10 +95,10 @@ export function parametersOfQuery(query: Readonly<Record<string, unknown>>): Par
 export function pinsOfQuery(pin: string | string[] | undefined): readonly NamePin[] | undefined {
   if (pin === undefined) return undefined
   return [pin].flat().map((text) => {
-    const at = text.lastIndexOf('@')
-    if (at > 0) return { name: text.slice(0, at), blockHash: hashOf(text.slice(at + 1)) }
+    const [, alias, name, block] = /^(?:((?!did:)[^=/]+)=)?([^=]+)@([^@]*)$/i.exec(text) ?? []
+    if (name !== undefined && block !== undefined) return { ...defined({ alias }), name, blockHash: hashOf(block) }
     throw new NodeError('InvalidParameter', `pin is '${text.slice(0, 100)}', which is not a name and block.`, {
-      hint: 'A pin is account/dataset@f1620…, or did:odf:…@f1620….',
+      hint: 'A pin is account/dataset@f1620…, did:odf:…@f1620…, or name=account/dataset@f1620… for a name of the statement.',
     })
   })
 }

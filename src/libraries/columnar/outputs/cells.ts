@@ -65,7 +65,7 @@ function valueWriter(column: Column, { type, means }: FileColumn, out: ByteBuffe
       const values = typedView(Float64Array, column.values)
       return (row) => {
         const value = values[row] ?? 0
-        if (!writeShortDecimal(out, value)) writeFloat(out, value, float64Token, style)
+        if (!writeShortDecimal(out, value, 1)) writeFloat(out, value, float64Token, style)
       }
     }
     case 'Decimal':
@@ -103,7 +103,7 @@ function bytesWriter({ values, offsets }: Column, out: ByteBuffer, write: CellSt
 
 const hexCodes = new TextEncoder().encode('0123456789abcdef')
 
-function writeHex(out: ByteBuffer, bytes: Uint8Array, start: number, end: number): void {
+export function writeHex(out: ByteBuffer, bytes: Uint8Array, start: number, end: number): void {
   out.reserve(2 * (end - start))
   for (let i = start; i < end; i++) {
     const byte = bytes[i] ?? 0
@@ -116,16 +116,14 @@ function writeFloat(out: ByteBuffer, value: number, token: (value: number) => st
   out.ascii(Number.isFinite(value) ? token(value) : style.notFinite(value))
 }
 
-/** Decimal places that are tried. */
 const powers = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7] as const
 /** Any two decimals of up to 15 digits are different doubles: the one that a double was made of is its shortest text. */
 const mostScaled = 1e15
 
-/** The token of a number that is a decimal of few digits, as most measured numbers are; false where it is none. */
-function writeShortDecimal(out: ByteBuffer, value: number): boolean {
+/** Writes a number that is a decimal of few digits, as most measured numbers are, with so many places at least; false where it is none. */
+export function writeShortDecimal(out: ByteBuffer, value: number, leastPlaces: 0 | 1): boolean {
   const magnitude = value < 0 ? -value : value
-  // The token has an exponent below, and zero has a sign.
-  if (!(magnitude >= 1e-5 && magnitude < mostScaled)) return false
+  if (!(magnitude >= 1e-5 && magnitude < mostScaled)) return false // the token has an exponent, and zero a sign
   // What has more than seven places has them for any power.
   if (magnitude < 1e8 && Math.round(magnitude * 1e7) / 1e7 !== magnitude) return false
   for (let places = 0; places < powers.length; places++) {
@@ -136,6 +134,7 @@ function writeShortDecimal(out: ByteBuffer, value: number): boolean {
     if (value < 0) out.byte(minus)
     const whole = Math.floor(scaled / power)
     out.integer(whole)
+    if (places + leastPlaces === 0) return true
     out.byte(point)
     out.padded(scaled - whole * power, Math.max(1, places))
     return true

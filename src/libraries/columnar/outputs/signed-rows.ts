@@ -1,4 +1,5 @@
-// The address under which the rows of a file come with a proof: the statement over datasets pinned at the blocks of the file.
+// The address under which the rows of a file come with a proof: the statement over datasets pinned at the blocks of the file. An alias
+// is as a pin has it: `acme/trips`, or `trips=acme/trips` where the statement has another name.
 
 import type { Parameters } from '../../model/parameters.ts'
 
@@ -6,7 +7,7 @@ import type { Parameters } from '../../model/parameters.ts'
 const longestQueryChars = 2000
 
 export interface SignedRows {
-  readonly heads: readonly { readonly alias: string; readonly block: string }[]
+  readonly heads: readonly Record<'alias' | 'block', string>[]
   readonly sql: string
   /** Its values; an address carries text alone. */
   readonly parameters?: Parameters | undefined

@@ -25,7 +25,7 @@ export function float32Token(value: number): string {
 }
 
 /** `d.ddde±x` with the fewest digits that read back as the same float32. */
-function shortestFloat32(value: number): string {
+export function shortestFloat32(value: number): string {
   for (let digits = 0; digits < 8; digits++) {
     const text = value.toExponential(digits)
     if (Math.fround(Number(text)) === value) return text

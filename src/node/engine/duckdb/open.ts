@@ -6,6 +6,7 @@ import { accessors, binding } from './binding.ts'
 import { DuckDbSession } from './session.ts'
 import { registerSpatialFunctions } from './spatial.ts'
 import { sessionNames } from '../../../libraries/sql/functions.ts'
+import { timeMacros } from '../../../libraries/sql/time-patterns.ts'
 import type { ChildSettings } from '../messages.ts'
 
 /** Opens an instance, sets it up and locks it. Throws the engine's errors. */
@@ -21,7 +22,8 @@ export async function openSession(settings: ChildSettings): Promise<DuckDbSessio
   const connection = await instance.connect()
   registerSpatialFunctions(connection)
   const roots = settings.dataRoots.map((root) => `'${root.replaceAll("'", "''")}'`).join(', ')
-  for (const sql of [...sessionMacros, ...fixedSettings, `SET allowed_directories = [${roots}]`, ...closingSettings])
+  const directories = `SET allowed_directories = [${roots}]`
+  for (const sql of [...sessionMacros, ...timeMacros, ...fixedSettings, directories, ...closingSettings])
     await connection.run(sql)
   keepByteOrderMarks()
   return new DuckDbSession(connection, settings)
