@@ -23,7 +23,12 @@ const elsewhere = [
 ]
 
 // A broker that is not there has its metrics too.
-const live = await liveNode({ tsa: 'http://127.0.0.1:9', mqtt: 'tcp://127.0.0.1:9', 'mqtt-route': 'a=acme/a' })
+const live = await liveNode({
+  tsa: 'http://127.0.0.1:9',
+  mqtt: 'tcp://127.0.0.1:9',
+  'mqtt-route': 'a=acme/a',
+  'pg-listen': '127.0.0.1:0',
+})
 
 async function metrics(): Promise<string> {
   return (await live.call('/metrics')).text

@@ -35,6 +35,7 @@ export class PostgresFeature implements FeatureCode {
       tls?.close()
       await server.close()
     })
+    context.metrics.gauge('postgres_connections', 'Connections of PostgreSQL clients.', () => server.connections)
     await server.listen()
     parts.logger.info({ address: server.address }, 'Programs that speak to PostgreSQL are answered')
   }

@@ -79,8 +79,8 @@ const handlers: Handlers = {
     }
     return `DISCARD ${what.toUpperCase()}`
   },
-  prepare: async (session, { name, sql }) => {
-    await session.prepare(name, sql)
+  prepare: async (session, { name, sql, types }) => {
+    await session.prepare(name, sql, types)
     return 'PREPARE'
   },
   deallocate: ({ portals }, { name }) => {

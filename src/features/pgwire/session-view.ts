@@ -38,7 +38,7 @@ export interface SessionView {
   /** Does `work` as the caller, within his time. His token is looked at again. */
   running<T>(work: (running: Running) => Promise<T>, ending?: AbortController): Promise<T>
   /** As PREPARE says. */
-  prepare(name: string, sql: string): Promise<void>
+  prepare(name: string, sql: string, types: readonly number[]): Promise<void>
   /** Tells the client what he does not wait for. */
   readonly notice: (word: 'NOTICE' | 'WARNING', state: string, message: string) => void
   /** Tells the client of settings that have changed. */

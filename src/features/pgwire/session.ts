@@ -129,7 +129,7 @@ export class Session implements SessionView {
     const { wire } = this.parts
     switch (message.kind) {
       case 'parse':
-        await this.#parse(message.name, message.sql, message.types)
+        await this.prepare(message.name, message.sql, message.types)
         return wire.queue(backend.parsed)
       case 'bind':
         await this.#bind(message)
@@ -151,11 +151,7 @@ export class Session implements SessionView {
     }
   }
 
-  async prepare(name: string, sql: string): Promise<void> {
-    await this.#parse(name, sql, [])
-  }
-
-  async #parse(name: string, sql: string, types: readonly number[]): Promise<void> {
+  async prepare(name: string, sql: string, types: readonly number[]): Promise<void> {
     this.#demandShort(sql)
     const texts = statementsIn(sql)
     if (texts.length > 1) throw new PostgresFault('42601', 'cannot insert multiple commands into a prepared statement')

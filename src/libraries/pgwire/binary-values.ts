@@ -12,12 +12,12 @@ import { type Column, unitsPerSecond } from '../model/schema.ts'
 import { hexValue } from '../base/bytes.ts'
 import { putInt16, putInt32, putInt64 } from './integers.ts'
 import { bytesWriter, countsOf, intervalParts, textsOf, textWriter, type ValueWriter } from './text-values.ts'
-import { pgTypeOf, pgTypes } from './types.ts'
+import { pgTypeOf } from './types.ts'
 
 /** The writer of values in binary form. It throws NodeError `SqlValue` at a date or time that PostgreSQL cannot hold. */
 export function binaryWriter(column: Column, facts: FileColumn, out: ByteBuffer): ValueWriter {
   const { values } = column
-  const { name } = pgTypeOf(facts)
+  const { name, type } = pgTypeOf(facts)
   switch (name) {
     case 'bool':
       return (row) => out.byte(bitAt(values, row) ? 1 : 0)
@@ -26,7 +26,7 @@ export function binaryWriter(column: Column, facts: FileColumn, out: ByteBuffer)
     case 'int8':
     case 'float4':
     case 'float8':
-      return numberWriter(column, pgTypes[name].size, out)
+      return numberWriter(column, type.length, out)
     case 'numeric':
       return numericWriter(column, out)
     case 'date': {

@@ -54,7 +54,7 @@ function describeParameters(out: ByteBuffer, parameters: NonNullable<FileTools['
   putInt16(out, count)
   for (let number = 1; number <= count; number++) {
     const column = parameters[numbers.indexOf(number)]?.column
-    putInt32(out, column === undefined ? unknownOid : pgTypeOf(column).oid)
+    putInt32(out, column === undefined ? unknownOid : pgTypeOf(column).type.oid)
   }
   setInt32(out.bytes, start + 1, out.at - start - 1)
 }
@@ -65,14 +65,14 @@ function describeRow(out: ByteBuffer, columns: readonly FileColumn[], isBinary: 
   putInt32(out, 0)
   putInt16(out, columns.length)
   for (const [at, column] of columns.entries()) {
-    const { oid, size, modifier } = pgTypeOf(column)
+    const { type, modifier } = pgTypeOf(column)
     out.raw(utf8(column.name))
     out.byte(0)
     // Of no table, and of none of its columns.
     putInt32(out, 0)
     putInt16(out, 0)
-    putInt32(out, oid)
-    putInt16(out, size)
+    putInt32(out, type.oid)
+    putInt16(out, type.length)
     putInt32(out, modifier)
     putInt16(out, isBinary[at] === true ? 1 : 0)
   }

@@ -3,6 +3,7 @@
 
 import { lexSql } from '../sql/lexer.ts'
 import { PostgresFault } from './report.ts'
+import { oidOfType } from './types.ts'
 import { Words } from './words.ts'
 
 export type Isolation = 'read committed' | 'repeatable read'
@@ -18,7 +19,7 @@ export type Statement =
   /** Undefined: all of them. */
   | { readonly kind: 'show' | 'reset'; readonly name: string | undefined }
   | { readonly kind: 'discard'; readonly what: string }
-  | { readonly kind: 'prepare'; readonly name: string; readonly sql: string }
+  | { readonly kind: 'prepare'; readonly name: string; readonly sql: string; readonly types: readonly number[] }
   | { readonly kind: 'execute'; readonly name: string; readonly values: readonly (string | null)[] }
   /** Undefined: all of them. */
   | { readonly kind: 'deallocate' | 'close'; readonly name: string | undefined }
@@ -197,9 +198,16 @@ function show(words: Words): Statement | undefined {
 function prepare(words: Words): Statement {
   if (words.may('transaction')) throw unsupported('Two-phase commit')
   const name = words.name()
-  if (words.peek() === '(') words.inBrackets()
+  const types =
+    words.peek() === '('
+      ? words
+          .inBrackets()
+          .replaceAll(/\([^)]*\)/g, '')
+          .split(',')
+          .map(oidOfType)
+      : []
   words.must('as')
-  return { kind: 'prepare', name, sql: words.rest() }
+  return { kind: 'prepare', name, sql: words.rest(), types }
 }
 
 function execute(words: Words): Statement {

@@ -2,61 +2,51 @@
 // whole is text: nanoseconds, and types of the engine that it has no like of.
 // Source: PostgreSQL's pg_type.dat; the modifier of numeric: numeric.c
 
-import { AssertionFailed } from '../base/assert.ts'
+import { AssertionFailed, must } from '../base/assert.ts'
 import { noZone } from '../model/schema.ts'
 import type { FileColumn } from '../columnar/outputs/file-format.ts'
-
-/** Number and size of each type; a size of -1 is that of values of any length. */
-export const pgTypes = {
-  bool: { oid: 16, size: 1 },
-  bytea: { oid: 17, size: -1 },
-  int8: { oid: 20, size: 8 },
-  int2: { oid: 21, size: 2 },
-  int4: { oid: 23, size: 4 },
-  text: { oid: 25, size: -1 },
-  float4: { oid: 700, size: 4 },
-  float8: { oid: 701, size: 8 },
-  date: { oid: 1082, size: 4 },
-  time: { oid: 1083, size: 8 },
-  timestamp: { oid: 1114, size: 8 },
-  timestamptz: { oid: 1184, size: 8 },
-  interval: { oid: 1186, size: 16 },
-  timetz: { oid: 1266, size: 12 },
-  numeric: { oid: 1700, size: -1 },
-  uuid: { oid: 2950, size: 16 },
-  jsonb: { oid: 3802, size: -1 },
-} as const
-
-export type PgTypeName = keyof typeof pgTypes
+import { type PgType, pgTypes } from './catalogue/types.ts'
+import { PostgresFault } from './report.ts'
 
 /** The type of a column as RowDescription tells it. */
-export interface PgType {
+export interface ColumnType {
   readonly name: PgTypeName
-  readonly oid: number
-  readonly size: number
+  readonly type: PgType
   /** Digits of a numeric; -1 of all others, and of a numeric that stands for integers. */
   readonly modifier: number
 }
 
+export type PgTypeName = ReturnType<typeof nameOf>
+
+const byName = new Map(pgTypes.map((type) => [type.name, type]))
+const otherNames: Readonly<Record<string, string>> = { int: 'int4', float: 'float8', decimal: 'numeric' }
+
+/** The number of a type by its name in SQL. Throws PostgresFault 42704. */
+export function oidOfType(written: string): number {
+  const name = written.trim().toLowerCase().replace('pg_catalog.', '')
+  const found = pgTypes.find((type) => type.name === (otherNames[name] ?? name) || type.shown === name)
+  if (found === undefined) throw new PostgresFault('42704', `type "${name.slice(0, 63)}" does not exist`)
+  return found.oid
+}
+
 /** Types of the engine that come as text and are more to PostgreSQL. */
-const typesOfText: ReadonlyMap<string | undefined, PgTypeName> = new Map<string, PgTypeName>([
-  ['UUID', 'uuid'],
-  ['INTERVAL', 'interval'],
-  ['TIME_TZ', 'timetz'],
-  ['JSON', 'jsonb'],
-])
+const typesOfText = { UUID: 'uuid', INTERVAL: 'interval', TIME_TZ: 'timetz', JSON: 'jsonb' } as const
 
 /** The type that holds every value of a column, or text. */
-export function pgTypeOf(column: FileColumn): PgType {
+export function pgTypeOf(column: FileColumn): ColumnType {
   const name = nameOf(column)
-  return { name, ...pgTypes[name], modifier: modifierOf(column) }
+  return {
+    name,
+    type: must(byName.get(name), 'the catalogue has each type of an answer'),
+    modifier: modifierOf(column),
+  }
 }
 
 function modifierOf({ type, means }: FileColumn): number {
   return type.kind === 'Decimal' && means !== 'integer' ? ((type.precision << 16) | type.scale) + 4 : -1
 }
 
-function nameOf({ type, means, engineType }: FileColumn): PgTypeName {
+function nameOf({ type, means, engineType = '' }: FileColumn) {
   if (means === 'json') return 'jsonb'
   switch (type.kind) {
     case 'Bool':
@@ -88,7 +78,7 @@ function nameOf({ type, means, engineType }: FileColumn): PgTypeName {
       if (type.unit === 'Nanosecond') return 'text'
       return (type.timezone ?? noZone) === noZone ? 'timestamp' : 'timestamptz'
     case 'String':
-      return typesOfText.get(engineType) ?? 'text'
+      return engineType in typesOfText ? typesOfText[engineType as keyof typeof typesOfText] : 'text'
     default:
       throw new AssertionFailed(`a column of an answer without lists is not of the type ${type.kind}`)
   }

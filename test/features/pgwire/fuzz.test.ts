@@ -97,6 +97,7 @@ async function rest(): Promise<void> {
   const metrics = async (): Promise<string> => await (await fetch(`${node.url}/metrics`)).text()
   await until('the end of all portals', async () => /^proofstream_query_running 0$/m.test(await metrics()))
   expect(await metrics()).toMatch(/^proofstream_query_waiting 0$/m)
+  await until('the end of all connections', async () => /^proofstream_postgres_connections 0$/m.test(await metrics()))
 }
 
 test.skipIf(process.platform !== 'linux')(

@@ -159,6 +159,11 @@ const same: Readonly<Record<string, Talk>> = {
   'a timeout with a fraction': [[q("set statement_timeout = '1.5s'; show statement_timeout")]],
   'a value of SET without quotes': [[q('set application_name = MyApp; show application_name')]],
   'COPY as text with a header': [[q('copy (select 1 as a) to stdout (format text, header)')]],
+  'a value that is not of the type that PREPARE says': [
+    [q("prepare p(int) as select $1; execute p('x')")],
+    [q('prepare q(no_type) as select $1')],
+    [q('prepare r(numeric(10,2), pg_catalog.int4, double precision, varchar(3)) as select $1, $2, $3, $4')],
+  ],
   'EXECUTE in pieces': [
     [q(`prepare p as ${rows}`)],
     [parse('execute p'), bind(), execute('', 2), execute('', 2), sync],
@@ -170,7 +175,6 @@ const others: Readonly<Record<string, Talk>> = {
   'forms of results that are not one for each column': [
     [parse('select 1'), bind({ resultFormats: [0, 1] }), execute(), sync],
   ],
-  'a value that is not of the type that PREPARE says': [[q("prepare p(int) as select $1; execute p('x')")]],
 }
 
 describe.skipIf(programs === undefined)('PostgreSQL and a node', async () => {

@@ -93,8 +93,8 @@ const cursors: readonly (readonly [sql: string, says: Statement])[] = [
   ['MOVE ALL IN c', { kind: 'move', name: 'c', rows: 'all' }],
   ['CLOSE "c"', { kind: 'close', name: 'c' }],
   ['CLOSE ALL', { kind: 'close', name: undefined }],
-  ['PREPARE p AS SELECT $1', { kind: 'prepare', name: 'p', sql: 'SELECT $1' }],
-  ['PREPARE p(int, text) AS SELECT $1', { kind: 'prepare', name: 'p', sql: 'SELECT $1' }],
+  ['PREPARE p AS SELECT $1', { kind: 'prepare', name: 'p', sql: 'SELECT $1', types: [] }],
+  ['PREPARE p(int, text) AS SELECT $1', { kind: 'prepare', name: 'p', sql: 'SELECT $1', types: [23, 25] }],
   ['EXECUTE p', { kind: 'execute', name: 'p', values: [] }],
   ['EXECUTE p()', { kind: 'execute', name: 'p', values: [] }],
   [
@@ -161,7 +161,13 @@ describe('texts of PostgreSQL mean what they mean there', () => {
 
 // The types end at the bracket that closes theirs, not at the first.
 test('PREPARE takes types with brackets of their own', () => {
-  expect(statementOf('PREPARE p(numeric(3, 1)) AS SELECT $1')).toEqual({ kind: 'prepare', name: 'p', sql: 'SELECT $1' })
+  const types = [1700]
+  expect(statementOf('PREPARE p(numeric(3, 1)) AS SELECT $1')).toEqual({
+    kind: 'prepare',
+    name: 'p',
+    sql: 'SELECT $1',
+    types,
+  })
 })
 
 const stateOf = (sql: string): string => {

@@ -1,19 +1,14 @@
 // The columns of a dataset as PostgreSQL programs see them, with the types that rows of them have. Pure.
 
-import { must } from '../../base/assert.ts'
 import type { FileColumn } from '../../columnar/outputs/file-format.ts'
 import { type DataType, type Field, innerType, isOptional } from '../../model/schema.ts'
 import { pgTypeOf } from '../types.ts'
 import type { CatalogueColumn } from './numbered.ts'
-import { pgTypes } from './types.ts'
-
-const typesByName = new Map(pgTypes.map((type) => [type.name, type]))
 
 /** A field as a column. */
 export function columnOf({ name, type }: Field): CatalogueColumn {
   const shown = pgTypeOf({ name, ...asAnswered(innerType(type)) })
-  const known = must(typesByName.get(shown.name), 'the catalogue has each type of an answer')
-  return { name, type: known, modifier: shown.modifier, nullable: isOptional(type) }
+  return { name, type: shown.type, modifier: shown.modifier, nullable: isOptional(type) }
 }
 
 /** What a column of this type is in an answer, as the engine gives it. */
