@@ -2,13 +2,12 @@
 // a portal may be suspended between them.
 
 import { concatBytes } from '../../libraries/base/bytes.ts'
-import { must } from '../../libraries/base/assert.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import type { Parameter } from '../../libraries/model/parameters.ts'
 import type { DatasetPin } from '../../libraries/model/query.ts'
 import { PostgresFault } from '../../libraries/pgwire/report.ts'
-import { type DatasetHead, openFileQuery } from '../../node/answers/files.ts'
+import { type OpenFile, openFileQuery } from '../../node/answers/files.ts'
 import { aliasOfParts, askingOf, type Caller, Reader } from '../../node/answers/pin.ts'
 import type { AnswerStream } from '../../node/engine/process/answer-stream.ts'
 import type { StreamEnd } from '../../node/engine/messages.ts'
@@ -37,12 +36,7 @@ export interface RowsAsked {
 }
 
 /** What rows were read from, for a proof. */
-export interface RowsSource {
-  readonly heads: readonly DatasetHead[]
-  readonly isProvable: boolean
-  /** What a request for the same rows pins: `acme/trips`, or `trips=acme/trips` for a bare name. */
-  readonly pins: readonly Pick<DatasetHead, 'alias' | 'block'>[]
-}
+export type RowsSource = Pick<OpenFile, 'heads' | 'isProvable' | 'pins'>
 
 const copyData = 0x64
 
@@ -169,12 +163,7 @@ async function begun(
   // Why rows break off is found out: it has a place behind them.
   const { pieces } = await file.start(caller.signal)
   const first = await wholeFirst(pieces)
-  const { heads, isProvable } = file
-  return {
-    source: { heads, isProvable, pins: datasets === undefined ? heads : pinsOf(datasets, heads) },
-    first,
-    pieces,
-  }
+  return { source: file, first, pieces }
 }
 
 /** The first bytes, with at least the whole first message. */
@@ -245,16 +234,6 @@ class HeldMessages {
 
 /** A letter and a length. */
 const headBytes = 5
-
-function pinsOf(datasets: readonly DatasetPin[], heads: readonly DatasetHead[]): RowsSource['pins'] {
-  return datasets.map(({ id, alias }) => {
-    const head = must(
-      heads.find((one) => one.id === id),
-      'a name that is bound has a head',
-    )
-    return { alias: isBareName(alias) ? `${alias}=${head.alias}` : alias, block: head.block }
-  })
-}
 
 function isBareName(alias: string): boolean {
   return !/\/|^did:/i.test(alias)

@@ -7,9 +7,10 @@ import type { StreamEnd, StreamJob } from '../engine/messages.ts'
 import { parametersJson } from '../../libraries/model/parameters.ts'
 import { checkDialect, type QueryRequest } from '../../libraries/model/query.ts'
 import type { FileFacts, FileOptions, FileSource } from '../../libraries/columnar/outputs/file-format.ts'
+import type { SignedRows } from '../../libraries/columnar/outputs/signed-rows.ts'
 import type { Scan } from '../files/files.ts'
 import { bindQuery } from './bind.ts'
-import { askingOf, type Caller, checkPinAliases, Reader, viewAt } from './pin.ts'
+import { askingOf, type Binding, type Caller, checkPinAliases, Reader, viewAt } from './pin.ts'
 import { answerTag, type ReplicaDeps } from './query.ts'
 import { openTables, type Runnable, runOver } from './tables.ts'
 import { tailStatement, tailTable, tailWindow } from './tail.ts'
@@ -38,6 +39,8 @@ export interface DatasetHead {
 /** A file that is bound to blocks and not yet written. */
 export interface OpenFile {
   readonly heads: readonly DatasetHead[]
+  /** Those by the names that the address of the same rows pins: `trips=acme/trips` for a name without a slash. */
+  readonly pins: SignedRows['heads']
   /** Names its bytes; undefined where running again may give others. */
   readonly tag: string | undefined
   /** It has no more rows than this, where that is known. */
@@ -95,6 +98,7 @@ export async function openFileQuery(
   }
   return {
     heads: headsOf(views),
+    pins: pinsOf(bound.bindings),
     tag: isSame ? answerTag(deps.engine.dialect, asked) : undefined,
     isOfCaller: analysis.catalogue !== undefined,
     isProvable: analysis.isProvable,
@@ -120,6 +124,7 @@ export async function openFileTail(
   const tail = view.block.hash
   return {
     heads: headsOf([view]),
+    pins: headsOf([view]),
     tag: answerTag(deps.engine.dialect, { file: fileForm, tail, format: format.name, options, skip, limit }),
     isOfCaller: false,
     isProvable: true,
@@ -147,6 +152,14 @@ function writtenAs({
 function headsOf(views: readonly DatasetView[]): DatasetHead[] {
   const heads = views.map(({ id, alias, block }) => [`${id} ${block.hash}`, { id, alias, block: block.hash }] as const)
   return [...new Map(heads).values()]
+}
+
+function pinsOf(bindings: readonly Binding[]): SignedRows['heads'] {
+  const pins = bindings.map(({ pinned, view: { alias, block } }) => {
+    const isBare = !/\/|^did:/i.test(pinned.alias)
+    return { alias: isBare ? `${pinned.alias}=${alias}` : alias, block: block.hash }
+  })
+  return [...new Map(pins.map((pin) => [pin.alias, pin])).values()]
 }
 
 interface Run {

@@ -72,7 +72,7 @@ export async function sendFile(
 function sourced(context: ReplicaContext, request: FastifyRequest, answer: FileAnswer): FileAnswer {
   const { query, file } = answer
   const host = hostOf(context, request)
-  const path = query && signedPath({ heads: file.heads, ...query })
+  const path = query && signedPath({ heads: file.pins, ...query })
   const why = query === undefined ? 'does not answer the same again, or not on every machine' : 'fits into no address'
   const source: FileSource = {
     heads: file.heads,
@@ -123,7 +123,7 @@ function describe(
   const type = format.mediaTypes[0]?.replace('utf-8', file.options.charset ?? 'utf-8')
   void reply.type(type ?? '').header('content-disposition', disposition(name, format))
   if (truncated === true) void reply.header('result-truncated', 'true')
-  const target = query === undefined ? undefined : proofLink(context, { heads: file.heads, ...query, rows })
+  const target = query === undefined ? undefined : proofLink(context, { heads: file.pins, ...query, rows })
   if (target !== undefined) void reply.header('link', `<${target}>; rel="describedby"`)
 }
 

@@ -48,4 +48,22 @@ describe('files', () => {
       ).toEqual(numbers)
     }
   })
+
+  it('of names that the request binds name them too', async () => {
+    const id = must((await live.call('/acme/goods')).at('id'), 'an id')
+    const bound = { alias: 'mine', id }
+    const json = {
+      query: 'select count(*) as c from mine join acme.goods using (offset)',
+      dataFormat: 'NdJson',
+      limit: 3,
+    }
+    for (const datasets of [[bound], [bound, { alias: 'acme/goods', id }]]) {
+      const names = datasets.length === 1 ? json.query.replace('acme.goods', 'mine as other') : json.query
+      const file = await live.call('/query', { method: 'POST', json: { ...json, query: names, datasets } })
+      const link = /^<([^>]+)>/.exec(String(file.headers['link']))?.[1]
+      const proven = await live.call(must(link, 'a link'))
+      expect([proven.status, proven.at('output.data')]).toEqual([200, [[4]]])
+      expect(proven.at('input.datasets.0.blockHash')).toBe(head)
+    }
+  })
 })

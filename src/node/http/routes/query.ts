@@ -250,11 +250,10 @@ async function respondFile(
     return { wanted, file: await openFileQuery(context.replica, wanted, callerOf(context, request, reply)) }
   })
   const { query: sql, skip, limit, parameters, pins } = wanted
-  const { heads } = file
   const { include: names = [], ledger } = askedOfLedger(context, asked.include)
   const include = normaliseInclude(names, readSchemaFormat(asked.schemaFormat) !== undefined)
   if (include.includes('Proof')) {
-    const link = { heads, sql, parameters, skip, rows: limit ?? context.limits.resultRows }
+    const link = { heads: file.pins, sql, parameters, skip, rows: limit ?? context.limits.resultRows }
     throw noProofOfFile(format, file.isProvable ? proofLink(context, link) : undefined)
   }
   if (include.length > 0 || ledger !== undefined) {
@@ -273,7 +272,7 @@ async function respondFile(
   return await sendFile(context, request, reply, {
     format,
     file: { ...file, start },
-    name: fileNameOf(heads),
+    name: fileNameOf(file.heads),
     query: file.isProvable ? { sql, skip, parameters } : undefined,
     truncated,
     isPinned: pins !== undefined || wanted.datasets?.every(({ blockHash }) => blockHash !== undefined) === true,
