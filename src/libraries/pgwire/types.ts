@@ -30,7 +30,12 @@ export function oidOfType(written: string): number {
 }
 
 /** Types of the engine that come as text and are more to PostgreSQL. */
-const typesOfText = { UUID: 'uuid', INTERVAL: 'interval', TIME_TZ: 'timetz', JSON: 'jsonb' } as const
+const typesOfText = new Map<string | undefined, 'uuid' | 'interval' | 'timetz' | 'jsonb'>([
+  ['UUID', 'uuid'],
+  ['INTERVAL', 'interval'],
+  ['TIME_TZ', 'timetz'],
+  ['JSON', 'jsonb'],
+])
 
 /** The type that holds every value of a column, or text. */
 export function pgTypeOf(column: FileColumn): ColumnType {
@@ -46,7 +51,7 @@ function modifierOf({ type, means }: FileColumn): number {
   return type.kind === 'Decimal' && means !== 'integer' ? ((type.precision << 16) | type.scale) + 4 : -1
 }
 
-function nameOf({ type, means, engineType = '' }: FileColumn) {
+function nameOf({ type, means, engineType }: FileColumn) {
   if (means === 'json') return 'jsonb'
   switch (type.kind) {
     case 'Bool':
@@ -78,7 +83,7 @@ function nameOf({ type, means, engineType = '' }: FileColumn) {
       if (type.unit === 'Nanosecond') return 'text'
       return (type.timezone ?? noZone) === noZone ? 'timestamp' : 'timestamptz'
     case 'String':
-      return engineType in typesOfText ? typesOfText[engineType as keyof typeof typesOfText] : 'text'
+      return typesOfText.get(engineType) ?? 'text'
     default:
       throw new AssertionFailed(`a column of an answer without lists is not of the type ${type.kind}`)
   }

@@ -86,16 +86,7 @@ export async function openFileQuery(
     ...(listings.length > 0 && { listings }),
   }
   const isSame = analysis.volatile === undefined && analysis.catalogue === undefined && !analysis.isRaced
-  const asked = {
-    file: fileForm,
-    query,
-    parameters,
-    pinned,
-    format: format.name,
-    options,
-    skip,
-    limit: limit ?? null,
-  }
+  const asked = { file: fileForm, query, parameters, pinned, format: format.name, options, skip, limit: limit ?? null }
   return {
     heads: headsOf(views),
     pins: pinsOf(bound.bindings),
@@ -155,11 +146,10 @@ function headsOf(views: readonly DatasetView[]): DatasetHead[] {
 }
 
 function pinsOf(bindings: readonly Binding[]): SignedRows['heads'] {
-  const pins = bindings.map(({ pinned, view: { alias, block } }) => {
-    const isBare = !/\/|^did:/i.test(pinned.alias)
-    return { alias: isBare ? `${pinned.alias}=${alias}` : alias, block: block.hash }
+  const named = bindings.map(({ pinned: { alias }, view }) => {
+    return [/\/|^did:/i.test(alias) ? view.alias : `${alias}=${view.alias}`, view.block.hash] as const
   })
-  return [...new Map(pins.map((pin) => [pin.alias, pin])).values()]
+  return Array.from(new Map(named), ([alias, block]) => ({ alias, block }))
 }
 
 interface Run {
