@@ -27,7 +27,7 @@ export const slowFiles: string[] = [
   'test/features/console/{changes,ingest,moving,pack,proof,query,rerun,verify}*.test.ts',
   'test/features/console/pages.test.ts',
   // A server of PostgreSQL beside the door, many values, many clients.
-  'test/features/pgwire/{fuzz,load,postgres,tls}.test.ts',
+  'test/features/pgwire/{fuzz,load,postgres,time-patterns,tls}.test.ts',
   'test/libraries/pgwire/{answers,generated,scram}.test.ts',
   'test/scenario/pg-catalogue.test.ts',
   'test/docs/bi.test.ts',
