@@ -15,12 +15,11 @@ const words =
 const part = `(?i)"(?:[^"\\\\]|\\\\.)*"|${words}|[\\s\\S]`
 const spellings = `${numbers} ${texts}`
   .trim()
-  .replaceAll(/\s*(\S+):(\S+)/g, (_, word, spelling) => `, '${word}': '${spelling}'`)
-const spellingOf = (word: string): string => `MAP {${spellings.slice(2)}}[${word}]`
+  .replaceAll(/\s*(\S+):(\S+)/g, (_, word, spelling) => ` WHEN '${word}' THEN '${spelling}'`)
 /** What a part is for the engine. */
 const spelled =
-  `CASE WHEN w[1] = '"' THEN replace(w[2:-2], '%', '%%') WHEN NOT regexp_full_match(w, '(?i)${words}') THEN replace(w, '%', '%%') ` +
-  `ELSE coalesce(${spellingOf('w')}, ${spellingOf("CASE WHEN upper(w) NOT IN ('AM', 'PM') THEN upper(w) END")}, ` +
+  `CASE WHEN w[1] = '"' THEN replace(w[2:-2], '%', '%%') WHEN length(w) = 1 AND w NOT SIMILAR TO '[DIJQWYdijqwy]' THEN replace(w, '%', '%%') ` +
+  `ELSE coalesce(CASE w${spellings} ELSE CASE WHEN upper(w) NOT IN ('AM', 'PM') THEN CASE upper(w)${spellings} END END END, ` +
   `error('A pattern of times has no "' || w || '" here.')) END`
 
 /** Through lists, since the engine looks for a constant format when a macro is made. */
