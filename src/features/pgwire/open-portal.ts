@@ -1,6 +1,8 @@
 // Opens the rows of a portal, in the form that its client wants.
 
-import type { Portal, Prepared } from './portals.ts'
+import { NodeError } from '../../libraries/base/errors.ts'
+import { sampleOf } from '../../libraries/pgwire/values.ts'
+import { newPortal, type Portal, type Prepared } from './portals.ts'
 import { describedRows, OpenRows, type RowForm } from './rows.ts'
 import type { SessionView } from './session-view.ts'
 
@@ -8,12 +10,17 @@ import type { SessionView } from './session-view.ts'
 export const moduleOf = (name: string): string =>
   new URL(`../../libraries/pgwire/${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href
 
+/** Rows as text, under the types that the answer has. */
+export const rowsForm: RowForm = { name: 'PgRows', module: moduleOf('rows') }
+
 /** The rows of a portal, begun where they are not yet. */
 export async function opened(session: SessionView, portal: Portal, limit?: number): Promise<OpenRows> {
-  portal.rows ??= await openRows(
+  if (portal.rows !== undefined) return portal.rows
+  const { binaryColumns, prepared } = portal
+  portal.rows = await openRows(
     session,
     portal,
-    { name: 'PgRows', module: moduleOf('rows'), binaryColumns: portal.binaryColumns },
+    { ...rowsForm, postgres: { binaryColumns, told: prepared.told } },
     limit,
   )
   return portal.rows
@@ -37,12 +44,31 @@ export async function describedStatement(
 ): Promise<{ readonly types: readonly number[]; readonly description: Uint8Array }> {
   const { context } = session.parts
   const account = accountOf(session)
-  const form = { name: 'PgRows', module: moduleOf('rows'), binaryColumns: [] }
-  const asked = { sql, values: [], form, account, kept: session.transaction.kept }
+  const asked = { sql, values: [], form: rowsForm, account, kept: session.transaction.kept }
   const found = await session.running(async ({ caller }) => await describedRows(context, asked, caller))
   const count = Math.max(types.length, found.types.length)
   const all = Array.from({ length: count }, (_, at) => types[at] || (found.types[at] ?? unknownOid))
-  return { types: all, description: found.description }
+  return { types: all, description: (all.length > 0 && (await shownBySample(session, sql, all))) || found.description }
+}
+
+/** The RowDescription with values of the types of parameters, since types of columns may follow from them; undefined where all such fail. */
+async function shownBySample(
+  session: SessionView,
+  sql: string,
+  types: readonly number[],
+): Promise<Uint8Array | undefined> {
+  for (const unknown of ['', undefined]) {
+    const values = types.map((oid, at) => sampleOf(at + 1, oid, unknown))
+    const portal = newPortal({ sql, statement: { kind: 'select', sql }, types }, values, [], false)
+    try {
+      const rows = await openRows(session, portal, rowsForm, 0)
+      await rows.close()
+      return rows.description
+    } catch (error) {
+      if (!(error instanceof NodeError && error.kind.startsWith('Sql'))) throw error
+    }
+  }
+  return undefined
 }
 
 const unknownOid = 705

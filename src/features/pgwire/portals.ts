@@ -10,6 +10,8 @@ export interface Prepared {
   readonly statement: Statement
   /** Types of the parameters, by their oids; 0 where nothing tells. */
   readonly types: readonly number[]
+  /** Types of the columns, by their oids, that its client was told of and reads rows by. */
+  readonly told?: readonly number[]
 }
 
 /** A statement with its values; its rows are open from the time that somebody asks what they are. */
@@ -46,13 +48,13 @@ export class Portals {
     if (name === '') this.deallocate('')
     if (this.#statements.has(name))
       throw new PostgresFault('42P05', `prepared statement "${shown(name)}" already exists`)
-    if (this.#statements.size >= statementsMost || this.#textLength + prepared.sql.length > textMost) {
+    if (this.#statements.size >= statementsMost || this.#textLength + sizeOf(prepared) > textMost) {
       throw new PostgresFault(
         '53400',
         `more than ${statementsMost} prepared statements, or ${textMost} characters of them`,
       )
     }
-    this.#textLength += prepared.sql.length
+    this.#textLength += sizeOf(prepared)
     this.#statements.set(name, prepared)
   }
 
@@ -63,9 +65,11 @@ export class Portals {
     return prepared
   }
 
-  /** Types of the parameters that were found out. */
-  retype(name: string, types: readonly number[]): void {
-    this.#statements.set(name, { ...this.statement(name), types })
+  /** What was found out of a statement. Throws as `prepare`. */
+  tell(name: string, told: Required<Pick<Prepared, 'types' | 'told'>>): void {
+    const prepared = { ...this.statement(name), ...told }
+    this.deallocate(name)
+    this.prepare(name, prepared)
   }
 
   /** The text of what has this name; empty where there is no such thing. */
@@ -75,7 +79,8 @@ export class Portals {
 
   /** Idempotent. */
   deallocate(name: string): void {
-    this.#textLength -= this.#statements.get(name)?.sql.length ?? 0
+    const prepared = this.#statements.get(name)
+    this.#textLength -= prepared === undefined ? 0 : sizeOf(prepared)
     this.#statements.delete(name)
   }
 
@@ -148,6 +153,10 @@ export function newPortal(
 
 function lengthOf({ values }: Portal): number {
   return values.reduce((sum, { text }) => sum + text.length, 0)
+}
+
+function sizeOf({ sql, told = [] }: Prepared): number {
+  return sql.length + 8 * told.length
 }
 
 function shown(name: string): string {

@@ -3,6 +3,7 @@
 
 import { concatBytes } from '../../libraries/base/bytes.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
+import type { PostgresForm } from '../../libraries/columnar/outputs/file-format.ts'
 import { foldAscii } from '../../libraries/model/names.ts'
 import type { Parameter } from '../../libraries/model/parameters.ts'
 import type { DatasetPin } from '../../libraries/model/query.ts'
@@ -14,12 +15,11 @@ import type { StreamEnd } from '../../node/engine/messages.ts'
 import { viewOf } from '../../node/catalog/dataset-chain.ts'
 import type { ReplicaContext } from '../../node/http/context.ts'
 
-/** How rows are written: the name of a format of `libraries/pgwire`, and which columns are binary. */
+/** How rows are written: by a format of `libraries/pgwire`. */
 export interface RowForm {
   readonly name: string
   readonly module: string
-  readonly binaryColumns: readonly boolean[]
-  readonly hasHeader?: boolean
+  readonly postgres?: PostgresForm
 }
 
 /** One statement with its values. */
@@ -150,8 +150,7 @@ async function begun(
       options: {
         escapeFormulas: false,
         geometry: undefined,
-        binaryColumns: form.binaryColumns,
-        header: form.hasHeader === true,
+        postgres: form.postgres,
       },
       skip: 0,
       limit,

@@ -203,7 +203,7 @@ export class Session implements SessionView {
       return wire.queue(await described(this, newPortal(prepared, [], [], false)))
     }
     const { types, description } = await describedStatement(this, prepared)
-    this.portals.retype(name, types)
+    this.portals.tell(name, { types, told: backend.columnTypes(description) })
     wire.queue(backend.parameterTypes(types))
     wire.queue(description)
   }

@@ -8,7 +8,7 @@ import { charsetNamed } from './dialect/charset.ts'
 import { demandCharset, dialectOf } from './dialect/dialect.ts'
 
 /** Others are of protocols. */
-export type FileChoice = Exclude<keyof FileOptions, 'binaryColumns' | 'header'>
+export type FileChoice = Exclude<keyof FileOptions, 'postgres'>
 
 export const fileChoices: Readonly<Record<FileChoice, { readonly isSwitch?: true; readonly about: string }>> = {
   escapeFormulas: {

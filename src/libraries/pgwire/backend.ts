@@ -84,6 +84,17 @@ function report(type: 'E' | 'N', fields: ReportFields): Uint8Array {
   return message(type, [...parts, Uint8Array.of(0)])
 }
 
+/** The types of the columns of a RowDescription, by their oids. */
+export function columnTypes(description: Uint8Array): number[] {
+  const view = new DataView(description.buffer, description.byteOffset, description.byteLength)
+  let at = 7
+  return Array.from({ length: view.getInt16(5) }, () => {
+    const end = description.indexOf(0, at)
+    at = end + 19
+    return view.getInt32(end + 7)
+  })
+}
+
 /** One row of texts under columns of text: what the door answers by itself. */
 export function textRows(columns: readonly string[], rows: readonly (readonly string[])[]): Uint8Array {
   const textOid = 25

@@ -38,7 +38,7 @@ export const pgCopyBinary: FileFormat = {
   ...pgFacts,
   name: 'PgCopyBinary',
   module: import.meta.url,
-  begin: (columns, { header }) => {
+  begin: (columns, { postgres: { header } = {} }) => {
     if (header === true) throw new NodeError('InvalidRequest', 'COPY in binary form has no header with names.')
     checkCount(columns)
     const out = new ByteBuffer(startBytes)
@@ -48,10 +48,10 @@ export const pgCopyBinary: FileFormat = {
     // No flags, and nothing more before the first row.
     putInt32(out, 0)
     putInt32(out, 0)
-    const isBinary = columns.map(() => true)
+    const forms = columns.map(() => ({ isBinary: true, told: undefined }))
     return {
       rows: (batch) => {
-        const fields = fieldWriters(batch, columns, isBinary, out)
+        const fields = fieldWriters(batch, columns, forms, out)
         const writeRow: ValueWriter = (row) => {
           const message = start ?? beginMessage(out)
           start = undefined
@@ -88,7 +88,7 @@ function linesFormat(name: string, styleFor: (columns: readonly FileColumn[]) =>
     ...pgFacts,
     name,
     module: import.meta.url,
-    begin: (columns, { header }) => {
+    begin: (columns, { postgres: { header } = {} }) => {
       const style = styleFor(columns)
       const out = new ByteBuffer(startBytes)
       if (header === true) {

@@ -7,8 +7,9 @@ import { isPresent } from '../columnar/arrow/columns.ts'
 import type { FileColumn } from '../columnar/outputs/file-format.ts'
 import type { Column, RecordBatch } from '../model/schema.ts'
 import { binaryWriter } from './binary-values.ts'
-import { putInt32, setInt32 } from './integers.ts'
-import { textWriter, type ValueWriter } from './text-values.ts'
+import { putInt16, putInt32, putInt64, setInt32 } from './integers.ts'
+import { countsOf, textWriter, type ValueWriter } from './text-values.ts'
+import { pgTypeOf, typeAs } from './types.ts'
 
 export const startBytes = 64 * 1024
 /** A piece ends with the row that reaches so many bytes. */
@@ -35,18 +36,47 @@ export function checkCount({ length }: readonly FileColumn[]): void {
   )
 }
 
+/** How a column is written: as its client reads it. */
+export interface ColumnForm {
+  readonly isBinary: boolean
+  /** The oid of the type that the client was told; undefined: that of the answer. */
+  readonly told: number | undefined
+}
+
+/** PostgreSQL's error for rows that are not those that were told. */
+export function otherThanTold(): NodeError {
+  return new NodeError('QueryNotAllowed', 'cached plan must not change result type', {
+    hint: 'Prepare the statement again, or cast its parameters and columns.',
+  })
+}
+
 /** Writers of the values of each column, nulls included, each with its length before it. */
 export function fieldWriters(
   batch: RecordBatch,
   columns: readonly FileColumn[],
-  isBinary: readonly boolean[],
+  forms: readonly ColumnForm[],
   out: ByteBuffer,
 ): readonly ValueWriter[] {
   return columns.map((facts, at) => {
     const column = must(batch.columns[at], 'a column of the batch')
-    const write = isBinary[at] === true ? binaryWriter(column, facts, out) : textWriter(column, facts, out)
-    return fieldWriter(column, write, out)
+    return fieldWriter(column, valueWriter(column, facts, must(forms[at], 'a form of the column'), out), out)
   })
+}
+
+function valueWriter(column: Column, facts: FileColumn, { isBinary, told }: ColumnForm, out: ByteBuffer): ValueWriter {
+  const { type } = pgTypeOf(facts)
+  const wanted = typeAs(facts, told).type
+  if (!isBinary || wanted.name === 'text') return textWriter(column, facts, out)
+  if (wanted === type) return binaryWriter(column, facts, out)
+  const areIntegers = [wanted, type].every(({ name }) => /^int[248]$/.test(name))
+  const put = { 2: putInt16, 4: putInt32, 8: putInt64 }[wanted.length]
+  const count = areIntegers ? countsOf(column) : (): undefined => undefined
+  const end = 2 ** (8 * wanted.length - 1)
+  return (row) => {
+    const value = count(row)
+    if (put === undefined || value === undefined || value >= end || value < -end) throw otherThanTold()
+    put(out, value)
+  }
 }
 
 function fieldWriter(column: Column, write: ValueWriter, out: ByteBuffer): ValueWriter {

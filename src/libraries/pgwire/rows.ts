@@ -4,12 +4,12 @@
 import { ByteBuffer } from '../base/byte-buffer.ts'
 import { utf8 } from '../base/bytes.ts'
 import { NodeError } from '../base/errors.ts'
-import type { FileColumn, FileFormat, FileOptions, FileTools } from '../columnar/outputs/file-format.ts'
+import type { FileColumn, FileFormat, FileTools, PostgresForm } from '../columnar/outputs/file-format.ts'
 import type { RecordBatch } from '../model/schema.ts'
-import { checkCount, fieldWriters, pgFacts, piecesOf, startBytes } from './fields.ts'
+import { checkCount, type ColumnForm, fieldWriters, otherThanTold, pgFacts, piecesOf, startBytes } from './fields.ts'
 import { putInt16, putInt32, setInt32 } from './integers.ts'
 import type { ValueWriter } from './text-values.ts'
-import { pgTypeOf } from './types.ts'
+import { pgTypeOf, typeAs } from './types.ts'
 
 /** `begin` throws NodeError `InvalidRequest` where forms are not one for all columns or one for each, or columns are too many. */
 export const pgRows: FileFormat = {
@@ -18,28 +18,29 @@ export const pgRows: FileFormat = {
   module: import.meta.url,
   begin: (columns, options, { parameterTypes }) => {
     checkCount(columns)
-    const isBinary = formsOf(columns, options)
+    const forms = formsOf(columns, options.postgres ?? {})
     const out = new ByteBuffer(startBytes)
     if (parameterTypes !== undefined) describeParameters(out, parameterTypes)
-    describeRow(out, columns, isBinary)
+    describeRow(out, columns, forms)
     return {
-      rows: (batch) => piecesOf(batch, out, dataRows(batch, columns, isBinary, out), () => out.take()),
+      rows: (batch) => piecesOf(batch, out, dataRows(batch, columns, forms, out), () => out.take()),
       end: () => (out.at === 0 ? [] : [out.take()]),
     }
   },
 }
 
-/** Which columns are in binary form. */
-function formsOf({ length }: readonly FileColumn[], { binaryColumns = [] }: FileOptions): readonly boolean[] {
-  if (binaryColumns.length === length) return binaryColumns
-  if (binaryColumns.length <= 1) return Array.from({ length }, () => binaryColumns[0] ?? false)
-  throw new NodeError(
-    'InvalidRequest',
-    `The answer has ${length} columns; forms are given of ${binaryColumns.length}.`,
-    {
-      hint: 'Give one form for all columns, or one for each.',
-    },
-  )
+/** In which form each column is. */
+function formsOf({ length }: readonly FileColumn[], { binaryColumns = [], told }: PostgresForm): readonly ColumnForm[] {
+  if (told !== undefined && told.length !== length) throw otherThanTold()
+  if (binaryColumns.length > 1 && binaryColumns.length !== length) {
+    throw new NodeError(
+      'InvalidRequest',
+      `The answer has ${length} columns; forms are given of ${binaryColumns.length}.`,
+      { hint: 'Give one form for all columns, or one for each.' },
+    )
+  }
+  const isBinary = (at: number): boolean => binaryColumns[binaryColumns.length === 1 ? 0 : at] ?? false
+  return Array.from({ length }, (_, at) => ({ isBinary: isBinary(at), told: told?.[at] }))
 }
 
 const unknownOid = 705
@@ -59,13 +60,14 @@ function describeParameters(out: ByteBuffer, parameters: NonNullable<FileTools['
   setInt32(out.bytes, start + 1, out.at - start - 1)
 }
 
-function describeRow(out: ByteBuffer, columns: readonly FileColumn[], isBinary: readonly boolean[]): void {
+function describeRow(out: ByteBuffer, columns: readonly FileColumn[], forms: readonly ColumnForm[]): void {
   const start = out.at
   out.byte(0x54)
   putInt32(out, 0)
   putInt16(out, columns.length)
   for (const [at, column] of columns.entries()) {
-    const { type, modifier } = pgTypeOf(column)
+    const form = forms[at]
+    const { type, modifier } = typeAs(column, form?.told)
     out.raw(utf8(column.name))
     out.byte(0)
     // Of no table, and of none of its columns.
@@ -74,7 +76,7 @@ function describeRow(out: ByteBuffer, columns: readonly FileColumn[], isBinary: 
     putInt32(out, type.oid)
     putInt16(out, type.length)
     putInt32(out, modifier)
-    putInt16(out, isBinary[at] === true ? 1 : 0)
+    putInt16(out, form?.isBinary === true ? 1 : 0)
   }
   setInt32(out.bytes, start + 1, out.at - start - 1)
 }
@@ -82,10 +84,10 @@ function describeRow(out: ByteBuffer, columns: readonly FileColumn[], isBinary: 
 function dataRows(
   batch: RecordBatch,
   columns: readonly FileColumn[],
-  isBinary: readonly boolean[],
+  forms: readonly ColumnForm[],
   out: ByteBuffer,
 ): ValueWriter {
-  const fields = fieldWriters(batch, columns, isBinary, out)
+  const fields = fieldWriters(batch, columns, forms, out)
   return (row) => {
     const start = out.at
     out.byte(0x44)

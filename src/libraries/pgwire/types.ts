@@ -47,6 +47,13 @@ export function pgTypeOf(column: FileColumn): ColumnType {
   }
 }
 
+/** The type that a client was told of a column; without one that of the column. */
+export function typeAs(column: FileColumn, told: number | undefined): Pick<ColumnType, 'type' | 'modifier'> {
+  const own = pgTypeOf(column)
+  const type = told === undefined || told === own.type.oid ? undefined : pgTypes.find(({ oid }) => oid === told)
+  return type === undefined ? own : { type, modifier: -1 }
+}
+
 function modifierOf({ type, means }: FileColumn): number {
   return type.kind === 'Decimal' && means !== 'integer' ? ((type.precision << 16) | type.scale) + 4 : -1
 }

@@ -1,14 +1,14 @@
 // Values that a client binds to parameters, text or binary, as constants of the engine. What a type's text does not say without
 // doubt goes to the engine as text, which it reads as the type that stands beside it.
 
-import { decodeUtf8, fromHex, toHex } from '../base/bytes.ts'
+import { decodeUtf8, fromHex, toHex, utf8 } from '../base/bytes.ts'
 import type { Parameter } from '../model/parameters.ts'
 import { lexSql } from '../sql/lexer.ts'
 import { PostgresFault } from './report.ts'
 
 const oids = { bool: 16, bytea: 17, int8: 20, int2: 21, int4: 23, oid: 26, float4: 700, float8: 701 } as const
 const date = 1082
-const [time, timestamp, timestamptz, uuid, jsonb] = [1083, 1114, 1184, 2950, 3802]
+const [time, timestamp, timestamptz, interval, numeric, uuid, jsonb] = [1083, 1114, 1184, 1186, 1700, 2950, 3802]
 /** char, name, text, unknown, bpchar, varchar, json: the same bytes in either form. */
 const texts = new Set([0, 18, 19, 25, 114, 705, 1042, 1043])
 const dayMs = 86_400_000
@@ -169,6 +169,25 @@ function instant(micros: bigint): string {
 
 function invalid(type: string, text: string): PostgresFault {
   return new PostgresFault('22P02', `invalid input syntax for type ${type}: "${text.slice(0, 100)}"`)
+}
+
+const samples: Readonly<Record<number, string>> = {
+  ...Object.fromEntries(Object.values(oids).map((oid) => [oid, '1'])),
+  [oids.bytea]: '\\x',
+  [date]: '2000-01-01',
+  [time]: '00:00',
+  [timestamp]: '2000-01-01 00:00',
+  [timestamptz]: '2000-01-01 00:00+00',
+  [interval]: '1 day',
+  [numeric]: '1',
+  [uuid]: '00000000-0000-0000-0000-000000000000',
+  [jsonb]: 'null',
+}
+
+/** A value of a type, which stands for any; `other` where the type is a text or is not known. */
+export function sampleOf(place: number, oid: number, other: string | undefined): Parameter {
+  const text = samples[oid] ?? other
+  return parameterOf(place, oid, 0, text === undefined ? undefined : utf8(text))
 }
 
 /** The statement with its parameters written in as constants: what anyone can ask again. */

@@ -3,12 +3,11 @@
 import { DuckDBInstance } from '@duckdb/node-api'
 import { expect } from 'vitest'
 import { must } from '../../../src/libraries/base/assert.ts'
-import type { FileFormat, FileOptions } from '../../../src/libraries/columnar/outputs/file-format.ts'
+import type { FileFormat, PostgresForm } from '../../../src/libraries/columnar/outputs/file-format.ts'
 import { keepByteOrderMarks } from '../../../src/node/engine/duckdb/open.ts'
 import { streamResult } from '../../../src/node/engine/duckdb/stream.ts'
 
 type Connection = Awaited<ReturnType<DuckDBInstance['connect']>>
-type Chosen = Pick<FileOptions, 'binaryColumns' | 'header'>
 
 export class EngineRows {
   readonly #connection: Connection
@@ -34,13 +33,13 @@ export class EngineRows {
   }
 
   /** The pieces of the rows of a statement. */
-  async pieces(format: FileFormat, sql: string, chosen: Chosen = {}): Promise<Buffer[]> {
+  async pieces(format: FileFormat, sql: string, postgres: PostgresForm = {}): Promise<Buffer[]> {
     const parts: Buffer[] = []
     const sink = { sentBytes: 0, write: async (bytes: Uint8Array) => void parts.push(Buffer.from(bytes)) }
     await streamResult(this.#connection, sql, sink, {
       format: format.name,
       module: must(format.module, 'a format of the protocol names its module'),
-      options: { escapeFormulas: false, geometry: undefined, ...chosen },
+      options: { escapeFormulas: false, geometry: undefined, postgres },
       names: await this.namesOf(sql),
       limit: undefined,
       isKept: false,

@@ -28,10 +28,7 @@ export function malformed(place: Place, reason: string, cause?: unknown): NodeEr
 
 /** The error for a file that is sound and has what is not read here. */
 export function notRead(place: Place, reason: string, cause?: unknown, hint = rewriteHint): NodeError {
-  return new NodeError('UnsupportedEncoding', `${placeText(place)} ${reason}. Nothing was stored.`, {
-    hint,
-    cause,
-  })
+  return new NodeError('UnsupportedEncoding', `${placeText(place)} ${reason}. Nothing was stored.`, { hint, cause })
 }
 
 /** The error for what was thrown while the file was read at `place`; errors that are complete are handed through. */

@@ -54,9 +54,16 @@ export interface FileOptions {
   readonly charset?: string
   /** Csv: it begins with a byte order mark. */
   readonly bom?: boolean
-  /** PostgreSQL's rows: which columns are in binary form, one for all of them or one for each; none by default. */
+  readonly postgres?: PostgresForm | undefined
+}
+
+/** Of rows in PostgreSQL's protocol. */
+export interface PostgresForm {
+  /** In binary form: one for all columns or one for each; none by default. */
   readonly binaryColumns?: readonly boolean[]
-  /** PostgreSQL's COPY: the names of the columns are the first row. */
+  /** Types of columns, by their oids, that a client reads values by, whatever the answer has; none: those of the answer. */
+  readonly told?: readonly number[] | undefined
+  /** COPY: the names of the columns are the first row. */
   readonly header?: boolean
 }
 

@@ -190,9 +190,5 @@ function timeForm(
     thrift.bool(1, means === 'instant')
     thrift.struct(2, () => thrift.struct({ Millisecond: 1, Microsecond: 2, Nanosecond: 3 }[unit], () => undefined))
   }
-  return {
-    physical,
-    ...defined({ converted }),
-    logical: { member: isTimestamp ? 8 : 7, write },
-  }
+  return { physical, ...defined({ converted }), logical: { member: isTimestamp ? 8 : 7, write } }
 }
