@@ -4,6 +4,7 @@
 import { dbt, grafana, metabase, powerBI, superset, tableau } from './statements/dashboards.ts'
 import { dataGrip, duckdb, npgsql, pgAdmin, pgx, psqlODBC, psycopg } from './statements/drivers.ts'
 import { dbeaver, pgjdbc } from './statements/jdbc.ts'
+import { drizzle, libreOffice, perl, qgis, rails } from './statements/others.ts'
 import { psql } from './statements/psql.ts'
 import { asyncpg, sqlAlchemy } from './statements/sqlalchemy.ts'
 
@@ -11,9 +12,12 @@ const programs = {
   asyncpg,
   DataGrip: dataGrip,
   DBeaver: dbeaver,
+  'DBD::Pg': perl,
   dbt,
+  Drizzle: drizzle,
   DuckDB: duckdb,
   Grafana: grafana,
+  LibreOffice: libreOffice,
   Metabase: metabase,
   Npgsql: npgsql,
   pgAdmin,
@@ -23,6 +27,8 @@ const programs = {
   psql,
   psqlODBC,
   psycopg,
+  QGIS: qgis,
+  Rails: rails,
   SQLAlchemy: sqlAlchemy,
   Superset: superset,
   Tableau: tableau,

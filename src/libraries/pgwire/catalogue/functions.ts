@@ -15,7 +15,8 @@ function find(relation: string, keyColumn: string, key: string, value: string): 
 
 /** The number of a thing of a kind that is given by number or by name. Fails for a name that there is not. */
 function numberOf(kind: string, what: string): string {
-  const spelling = `regexp_replace(lower(CAST(p1 AS VARCHAR)), '"([a-z_][a-z0-9_$]*)"', '\\1', 'g')`
+  const bare = `regexp_replace(CAST(p1 AS VARCHAR), '\\(.*\\)$', '')`
+  const spelling = `regexp_replace(lower(${bare}), '"([a-z_][a-z0-9_$]*)"', '\\1', 'g')`
   return (
     `CASE WHEN regexp_full_match(CAST(p1 AS VARCHAR), '[0-9]+') THEN CAST(CAST(p1 AS VARCHAR) AS BIGINT) ` +
     `WHEN p1 IS NULL THEN NULL ELSE coalesce(${found(kind, spelling)}, ` +
@@ -125,10 +126,16 @@ const bodies: Readonly<Record<string, readonly string[]>> = {
   number_of_role: [`(p1) AS ${numberOf('role', 'role')}`],
   number_of_schema: [`(p1) AS ${numberOf('schema', 'schema')}`],
   number_of_type: [`(p1) AS ${numberOf('type', 'type')}`],
+  numbers_of_types: [
+    `(p1) AS (SELECT list("$v") FROM (SELECT spelling AS "$k", of_oid AS "$v" FROM @own_names WHERE kind = 'type') ` +
+      `WHERE list_contains(p1, "$k"))`,
+  ],
   parse_ident: [
     `(p1) AS list_transform(regexp_extract_all(p1, '"(?:[^"]|"")*"|[^."]+'), ` +
       `lambda x: CASE WHEN x[1] = '"' THEN replace(x[2:-2], '""', '"') ELSE lower(x) END)`,
   ],
+  pg_has_role: rights('member|usage'),
+  pg_index_column_has_property: ['(p1, p2, p3) AS CAST(NULL AS BOOLEAN)'],
   pg_backend_pid: [`() AS ${connected('process_id')}`],
   pg_char_to_encoding: [`(p1) AS CASE WHEN upper(p1) = 'UTF8' THEN 6 WHEN upper(p1) = 'SQL_ASCII' THEN 0 ELSE -1 END`],
   pg_encoding_to_char: [`(p1) AS CASE p1 WHEN 6 THEN 'UTF8' WHEN 0 THEN 'SQL_ASCII' ELSE '' END`],

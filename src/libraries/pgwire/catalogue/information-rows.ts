@@ -144,9 +144,17 @@ function* ownNames({ schemas, tables, roles }: Catalogue): Generator<Row> {
   }
 }
 
+/** Names that only the grammar of PostgreSQL has. */
+const grammarNames: ReadonlyMap<string, string> = new Map([
+  ['float8', 'float'],
+  ['int4', 'int'],
+  ['numeric', 'decimal'],
+])
+
 function typeNames({ oid, name, shown, isArray }: PgType): Row[] {
   const others = [name, `pg_catalog.${name}`, ...(isArray ? [`${name.slice(1)}[]`] : [])]
-  const spellings = new Set([shown, ...others])
+  const ofGrammar = grammarNames.get(name)
+  const spellings = new Set([shown, ...others, ...(ofGrammar === undefined ? [] : [ofGrammar])])
   return [...spellings].map((one) => ({ ...spelled('type', oid, one), shown: one === shown ? shown : null }))
 }
 

@@ -1,6 +1,6 @@
 // What the engine's parser does not take of statements about the catalogue, or does not tell: which operator
-// `OPERATOR(pg_catalog.~)` is, types with a schema, whether a name is quoted. What is written instead has the same
-// length, so places stay. Pure.
+// `OPERATOR(pg_catalog.~)` is, types with a schema, a SELECT of no columns, whether a name is quoted. What is written
+// instead has the same length, so places stay. Pure.
 
 import { lexSql, type SqlToken } from '../../sql/lexer.ts'
 import { functionReads } from './functions.ts'
@@ -51,6 +51,8 @@ function plainTokens(
   const before = tokens[at - 1]
   const isType = before?.text === '::' || isWord(before, 'as')
   if (isType && isWord(token, 'pg_catalog') && first?.text === '.') return { text: '', length: 2 }
+  // A SELECT of no columns.
+  if (isWord(token, 'select') && isWord(first, 'from')) return { text: '', length: 1 }
   return { text: token?.kind === 'word' ? token.text : undefined, length: 1 }
 }
 

@@ -4,6 +4,7 @@
 
 import { JsonNumber, type JsonObject, type JsonValue } from '../../base/json/value.ts'
 import { foldAscii } from '../../model/names.ts'
+import { listText } from '../arrays.ts'
 import { type ListingNames, listingSchema } from '../../sql/statement.ts'
 import {
   child,
@@ -45,6 +46,13 @@ const otherNames: ReadonlyMap<string, string> = new Map([
   ['json_build_object', 'json_object'],
   ['jsonb_agg', 'json_group_array'],
   ['jsonb_build_object', 'json_object'],
+])
+/** LIKE: a backslash takes the meaning of what follows. */
+const patterns: ReadonlyMap<string, string> = new Map([
+  ['~~', 'like_escape'],
+  ['!~~', 'not_like_escape'],
+  ['~~*', 'ilike_escape'],
+  ['!~~*', 'not_ilike_escape'],
 ])
 const textTypes = new Set(['name', 'cstring', 'character_data', 'sql_identifier', 'yes_or_no', 'aclitem', 'inet'])
 const plainText = nodeOf({ id: 'VARCHAR', type_info: null })
@@ -126,7 +134,8 @@ function calledRelation(call: JsonObject | undefined): string | undefined {
 }
 
 function asksCatalogue(node: JsonObject): boolean {
-  if (isClass(node, 'FUNCTION')) return functionReads.has(functionName(node)) && !plainFunctions.has(functionName(node))
+  const name = isClass(node, 'FUNCTION') ? functionName(node) : ''
+  if (name !== '') return namingTypes.has(name) || (functionReads.has(name) && !plainFunctions.has(name))
   return isClass(node, 'CAST') && namingTypes.has(typeWord(child(node, 'cast_type')))
 }
 
@@ -175,9 +184,9 @@ function tableOf(node: JsonObject, relation: string): JsonObject {
   })
 }
 
-/** `x::regclass`: the number of what is named. */
-function numberOf(cast: JsonObject, kind: string): JsonObject {
-  return ownCall(`number_of_${kind}`, [cast.get('child') ?? null], cast)
+/** `x::regclass` and `regclass(x)`: the number of what is named. */
+function numberOf(named: JsonObject, kind: string): JsonObject {
+  return ownCall(`number_of_${kind}`, [named.get('child') ?? list(named, 'children')[0] ?? null], named)
 }
 
 function castOf(node: JsonObject, inner: JsonObject): JsonObject {
@@ -187,7 +196,10 @@ function castOf(node: JsonObject, inner: JsonObject): JsonObject {
   const word = typeWord(type)
   const isText = text(type, 'id') === 'VARCHAR' || textTypes.has(word)
   if (kind !== undefined && isText) return ownCall(`name_of_${kind}`, [inner.get('child') ?? null], inner)
-  return withArrayText(new Map(inner).set('cast_type', plainType(type)))
+  const items = child(child(type, 'type_info'), 'child_type')
+  if (typeWord(items) !== 'regtype') return withArrayText(new Map(inner).set('cast_type', plainType(type)))
+  const names = withArrayText(castTo(listOf('VARCHAR'), inner.get('child') ?? null))
+  return ownCall('numbers_of_types', [names], inner)
 }
 
 /** The engine's type for one of PostgreSQL's, in lists too. */
@@ -205,7 +217,7 @@ function plainType(type: JsonObject | undefined): JsonObject | null {
   return isOfCatalog ? new Map(type).set('type_info', new Map(info).set('schema', '')) : type
 }
 
-/** `'{a,b}'::text[]`, as the engine writes lists. Throws for what has quotes in it. */
+/** `'{a,b}'::text[]`, as the engine writes lists. Throws for arrays of arrays. */
 function withArrayText(cast: JsonObject): JsonObject {
   const operand = cast.get('child') ?? null
   if (isClass(operand, 'PARAMETER') && text(child(cast, 'cast_type'), 'id') === 'LIST') {
@@ -214,9 +226,10 @@ function withArrayText(cast: JsonObject): JsonObject {
   const value = isClass(operand, 'CONSTANT') ? child(operand, 'value') : undefined
   const written = text(value, 'value')
   const isList = text(child(cast, 'cast_type'), 'id') === 'LIST'
-  if (!isList || value === undefined || !isClass(operand, 'CONSTANT') || !/^\{.*\}$/s.test(written)) return cast
-  if (/["\\{}]/.test(written.slice(1, -1))) throw refused('an array as text with quotes or arrays in it')
-  const constant = new Map(operand).set('value', new Map(value).set('value', `[${written.slice(1, -1)}]`))
+  if (!isList || value === undefined || !isClass(operand, 'CONSTANT') || !written.startsWith('{')) return cast
+  const items = listText(written)
+  if (items === undefined) throw refused('an array as text with arrays in it')
+  const constant = new Map(operand).set('value', new Map(value).set('value', items))
   return new Map(cast).set('child', constant)
 }
 
@@ -231,6 +244,10 @@ function callOf(call: JsonObject): JsonObject {
     const match = plainCall('regexp_matches', [...operands, ...flags], call).set('alias', '')
     return nodeOf({ ...expression('OPERATOR', 'OPERATOR_NOT', call), children: [match] })
   }
+  const pattern = patterns.get(name)
+  if (pattern !== undefined) return plainCall(pattern, [...operands, textOf('\\')], call)
+  const kind = operands.length === 1 ? namingTypes.get(name) : undefined
+  if (kind !== undefined) return numberOf(call, kind)
   if (name === 'format') return formatOf(call, operands)
   if (isClass(call, 'FUNCTION') && functionReads.has(name)) return ownCall(name, operands, call)
   const plain = foldAscii(text(call, 'schema')) === 'pg_catalog' ? new Map(call).set('schema', '') : call
@@ -310,9 +327,11 @@ function withGroups(before: JsonObject, select: JsonObject): JsonObject {
 /** Columns get the names that PostgreSQL gives them, and those that name things show the name. */
 function namedSelect(before: JsonObject, select: JsonObject, { shown: answers }: Context): JsonObject {
   const originals = list(before, 'select_list')
-  const columns = list(select, 'select_list').map((column, index) => {
+  const columns = list(select, 'select_list').map((rewritten, index) => {
     const original = originals[index]
+    let column = rewritten
     if (!(column instanceof Map && original instanceof Map) || isClass(original, 'STAR')) return column
+    if (functionName(original) === 'generate_series') column = plainCall('unnest', [column], column)
     const isShown = answers.has(before) && isClass(original, 'CAST')
     const kind = isShown ? namingTypes.get(typeWord(child(original, 'cast_type'))) : undefined
     const shown = kind === undefined ? column : ownCall(`name_of_${kind}`, [new Map(column).set('alias', '')], column)

@@ -90,6 +90,16 @@ export const psqlODBC: readonly (readonly [asks: string, sql: string])[] = [
       'acme' and n.oid = d.relnamespace and d.oid = i.indrelid and i.indexrelid = c.oid and c.relam = a.oid order by
       i.indisprimary desc, i.indisunique, n.nspname, c.relname`,
   ],
+  [
+    'foreign keys',
+    `
+      select c2.relname as "PKTABLE", c1.relname as "FKTABLE", a1.attname as "FKCOLUMN", i::int2 as "KEY_SEQ" from
+      ((((select conrelid, conkey, confrelid, generate_series(array_lower(conkey, 1), array_upper(conkey, 1)) as i from
+      pg_catalog.pg_constraint k, pg_catalog.pg_class c where contype = 'f' and confrelid = c.oid and relname =
+      'trips') ref inner join pg_catalog.pg_class c1 on c1.oid = ref.conrelid) inner join pg_catalog.pg_attribute a1
+      on a1.attrelid = c1.oid and a1.attnum = conkey[i]) inner join pg_catalog.pg_class c2 on c2.oid = ref.confrelid)
+      order by ref.i`,
+  ],
   ['large objects', `select oid, typbasetype from pg_type where typname = 'lo'`],
   ['schema', 'select current_schema()'],
   [

@@ -2,6 +2,18 @@
 // that table.
 
 export const pgjdbc: readonly (readonly [asks: string, sql: string])[] = [
+  [
+    'keywords that are left out',
+    `
+      select string_agg(word, ',' order by word) from pg_catalog.pg_get_keywords() where catcode = 'T' and word <> all
+      ('{cross,"full",inner,"is it",left}'::text[])`,
+  ],
+  [
+    'a column by a pattern',
+    `
+      select a.attname from pg_catalog.pg_attribute a where a.attrelid = {trips} and (a.attname like 'c\\_ty' or
+      a.attname like 'cit\\y' or a.attname ilike 'OP\\%' or a.attname not like 'r%' and a.attnum > 7)`,
+  ],
   ['start of a connection', 'SELECT version()'],
   [
     'getSchemas',
