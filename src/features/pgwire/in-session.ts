@@ -137,7 +137,7 @@ async function ended(session: SessionView, how: 'commit' | 'rollback'): Promise<
 /** A cursor's rows begin with it: it shows what was there then. */
 async function declare(
   session: SessionView,
-  { name, sql, isHeld }: Extract<Statement, { kind: 'declare' }>,
+  { name, sql, isHeld, isBinary }: Extract<Statement, { kind: 'declare' }>,
   values: Values,
 ): Promise<void> {
   if (!session.transaction.isOpen && !isHeld && !session.isText) {
@@ -146,7 +146,7 @@ async function declare(
   const statement = statementOf(sql)
   if (statement.kind !== 'select') throw new PostgresFault('42601', 'A cursor is of a SELECT.')
   const inner: Prepared = { sql, statement, types: [] }
-  const portal = newPortal(inner, values, [], isHeld)
+  const portal = newPortal(inner, values, isBinary ? [true] : [], isHeld)
   await session.portals.open(name, portal)
   try {
     await opened(session, portal)

@@ -13,6 +13,7 @@ import { type Statement, statementOf, statementsIn } from '../../libraries/pgwir
 import { millisOf } from '../../libraries/pgwire/settings.ts'
 import { Transaction } from '../../libraries/pgwire/transaction.ts'
 import { parameterOf } from '../../libraries/pgwire/values.ts'
+import { lexSql } from '../../libraries/sql/lexer.ts'
 import { closePortal, newPortal, type Portal, Portals, type Prepared } from './portals.ts'
 import { endedBy } from './rows.ts'
 import { describedStatement } from './open-portal.ts'
@@ -157,14 +158,22 @@ export class Session implements SessionView {
     if (texts.length > 1) throw new PostgresFault('42601', 'cannot insert multiple commands into a prepared statement')
     const statement = this.#statementOf(sql)
     this.#demandGood(statement.kind)
-    if (statement.kind !== 'select') return this.portals.prepare(name, { sql, statement, types })
+    if (statement.kind !== 'select') {
+      const places = statement.kind === 'declare' ? lexSql(sql).filter(({ kind }) => kind === 'parameter') : []
+      const all = typesOf(
+        types,
+        places.map(({ text }) => text),
+      )
+      return this.portals.prepare(name, { sql, statement, types: all })
+    }
     const { replica } = this.parts.context
     const analysing = async ({ caller }: Running): ReturnType<typeof replica.engine.analyze> =>
       await replica.engine.analyze(sql, askingOf(replica.catalog, caller))
     const { parameters } = await this.running(analysing)
-    const count = Math.max(types.length, ...parameters.map((one) => Number(one.name) || 0), 0)
-    if (count > maxParameters) throw new PostgresFault('54023', `more than ${maxParameters} parameters`)
-    const all = Array.from({ length: count }, (_, at) => types[at] ?? 0)
+    const all = typesOf(
+      types,
+      parameters.map((one) => one.name),
+    )
     this.portals.prepare(name, { sql, statement, types: all })
   }
 
@@ -283,4 +292,11 @@ export class Session implements SessionView {
   #ready(): void {
     this.parts.wire.queue(backend.ready(this.transaction.letter))
   }
+}
+
+/** Types of the parameters at those places, 0 where the client leaves them open. Throws PostgresFault 54023. */
+function typesOf(types: readonly number[], places: readonly string[]): number[] {
+  const count = Math.max(types.length, ...places.map((place) => Number(place) || 0), 0)
+  if (count > maxParameters) throw new PostgresFault('54023', `more than ${maxParameters} parameters`)
+  return Array.from({ length: count }, (_, at) => types[at] ?? 0)
 }

@@ -23,7 +23,13 @@ export type Statement =
   | { readonly kind: 'execute'; readonly name: string; readonly values: readonly (string | null)[] }
   /** Undefined: all of them. */
   | { readonly kind: 'deallocate' | 'close'; readonly name: string | undefined }
-  | { readonly kind: 'declare'; readonly name: string; readonly sql: string; readonly isHeld: boolean }
+  | {
+      readonly kind: 'declare'
+      readonly name: string
+      readonly sql: string
+      readonly isHeld: boolean
+      readonly isBinary: boolean
+    }
   | { readonly kind: 'fetch' | 'move'; readonly name: string; readonly rows: number | 'all' }
   | { readonly kind: 'copy'; readonly sql: string; readonly format: CopyFormat }
   /** Of the statement before where none is given. */
@@ -155,12 +161,10 @@ function set(words: Words): Statement {
     return words.last({ kind: 'isolate', isolation: isolationOf(words), isForSession: false })
   if (words.may('time')) {
     words.must('zone')
-    return words.last({
-      kind: 'set',
-      name: 'timezone',
-      value: words.may('local') ? undefined : words.values(),
-      isLocal,
-    })
+    const isInterval = words.may('interval')
+    const value = words.may('local') ? undefined : words.values()
+    if (isInterval && words.may('hour')) for (const word of ['to', 'minute']) words.must(word)
+    return words.last({ kind: 'set', name: 'timezone', value, isLocal })
   }
   if (words.may('names')) return words.last({ kind: 'set', name: 'client_encoding', value: words.values(), isLocal })
   if (words.peek() === 'role' || words.peek() === 'authorization') return refuse('SET ROLE')
@@ -223,7 +227,7 @@ function execute(words: Words): Statement {
 
 function declare(words: Words): Statement {
   const name = words.name()
-  if (words.may('binary')) throw unsupported('A binary cursor')
+  const isBinary = words.may('binary')
   words.may('insensitive', 'asensitive')
   if (words.may('scroll')) throw unsupported('A cursor that scrolls back')
   if (words.may('no')) words.must('scroll')
@@ -232,7 +236,7 @@ function declare(words: Words): Statement {
   if (isHeld) words.must('hold')
   else if (words.may('without')) words.must('hold')
   words.must('for')
-  return { kind: 'declare', name, sql: words.rest(), isHeld }
+  return { kind: 'declare', name, sql: words.rest(), isHeld, isBinary }
 }
 
 function fetchOf(words: Words, kind: 'fetch' | 'move'): Statement {
@@ -256,26 +260,41 @@ function copy(words: Words): Statement {
   }
   if (words.may('from')) throw new PostgresFault('25006', 'cannot execute COPY FROM in a read-only transaction')
   words.must('to')
-  words.must('stdout')
+  // PostgreSQL takes either word.
+  words.oneOf('stdout', 'stdin')
   return words.last({ kind: 'copy', sql, format: copyFormatOf(words) })
 }
 
-/** `WITH (FORMAT csv, HEADER)`, and the older `CSV HEADER`, `BINARY`. */
+/** `WITH (FORMAT csv, HEADER)`, and the older `CSV HEADER`, `BINARY`. Marks may be said, and are the usual ones. */
 function copyFormatOf(words: Words): CopyFormat {
   let [format, hasHeader]: [CopyFormat['format'], boolean] = ['text', false]
   words.may('with')
   const isList = words.may('(')
+  const marks: [name: string, mark: string][] = []
   for (;;) {
     words.may(',')
     if (words.may('format')) format = formatNamed(words.word())
     else if (words.peek() === 'csv' || words.peek() === 'binary') format = formatNamed(words.word())
     else if (words.may('header')) hasHeader = !words.may('false', 'off') && (words.may('true', 'on'), true)
     else if (words.may('encoding')) words.value()
+    else if (/^(?:delimiter|null|quote|escape)$/.test(words.peek() ?? '')) marks.push([words.word(), markOf(words)])
     else break
   }
   if (isList) words.must(')')
+  if (marks.some(([name, mark]) => usualMarks[format][name] !== mark)) throw unsupported('COPY with marks of its own')
   if (hasHeader && format === 'binary') throw unsupported('A header in binary form')
   return { format, hasHeader }
+}
+
+const usualMarks: Readonly<Record<CopyFormat['format'], Readonly<Record<string, string>>>> = {
+  text: { delimiter: '\t', null: '\\N' },
+  csv: { delimiter: ',', null: '', quote: '"', escape: '"' },
+  binary: {},
+}
+
+function markOf(words: Words): string {
+  words.may('as')
+  return words.word()
 }
 
 function formatNamed(name: string): CopyFormat['format'] {

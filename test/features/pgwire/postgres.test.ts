@@ -48,6 +48,21 @@ const same: Readonly<Record<string, Talk>> = {
     [q('fetch 1 from c')],
     [q('rollback')],
   ],
+  'a cursor with values': [
+    [
+      q('begin'),
+      ...whole('declare c cursor for select n from (values (1), (2), (3)) as t(n) where n > $1', { values: ['1'] }),
+      sync,
+    ],
+    [q('fetch 2 from c')],
+    [parse('declare d cursor for select 1 where 1 = $1'), bind(), sync],
+    [q('rollback')],
+  ],
+  'a cursor in binary form': [
+    [q(`begin; declare c binary cursor for select n, n || 'x' as t from (values (1), (2)) as t(n) order by n`)],
+    [q('fetch 1 from c; fetch all from c')],
+    [q('rollback')],
+  ],
   'a cursor with hold': [
     [q(`declare h cursor with hold for ${rows}`)],
     [q('begin; fetch 1 from h; commit')],

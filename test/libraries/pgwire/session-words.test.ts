@@ -10,7 +10,8 @@ const begin = (isolation?: 'read committed' | 'repeatable read') => ({ kind: 'be
 const isolate = (isolation?: 'read committed' | 'repeatable read', isForSession = false) =>
   ({ kind: 'isolate', isolation, isForSession }) as const
 const set = (name: string, value?: string, isLocal = false) => ({ kind: 'set', name, value, isLocal }) as const
-const declare = (name: string, sql: string, isHeld = false) => ({ kind: 'declare', name, sql, isHeld }) as const
+const declare = (name: string, sql: string, isHeld = false, isBinary = false) =>
+  ({ kind: 'declare', name, sql, isHeld, isBinary }) as const
 const fetch = (name: string, rows: number | 'all') => ({ kind: 'fetch', name, rows }) as const
 const copy = (sql: string, format: 'text' | 'csv' | 'binary' = 'text', hasHeader = false) =>
   ({ kind: 'copy', sql, format: { format, hasHeader } }) as const
@@ -59,6 +60,7 @@ const settings: readonly (readonly [sql: string, says: Statement])[] = [
   ['SET statement_timeout TO -1', set('statement_timeout', '-1')],
   ['SET jit TO DEFAULT', set('jit', undefined)],
   ['SET jit = default', set('jit', undefined)],
+  ["SET TIME ZONE INTERVAL '+00:00' HOUR TO MINUTE", set('timezone', '+00:00')],
   ["SET TIME ZONE 'UTC'", set('timezone', 'UTC')],
   ['SET TIME ZONE LOCAL', set('timezone', undefined)],
   ["SET LOCAL TIME ZONE 'Z'", set('timezone', 'Z', true)],
@@ -79,6 +81,7 @@ const cursors: readonly (readonly [sql: string, says: Statement])[] = [
   ['DECLARE "c" CURSOR FOR SELECT 1', declare('c', 'SELECT 1')],
   ['declare "SQL_CUR0x5" cursor with hold for select a from "b"', declare('SQL_CUR0x5', 'select a from "b"', true)],
   ['DECLARE "n" CURSOR WITHOUT HOLD FOR SELECT 1', declare('n', 'SELECT 1')],
+  ['DECLARE c BINARY CURSOR FOR TABLE t', declare('c', 'TABLE t', false, true)],
   ['DECLARE c NO SCROLL CURSOR FOR TABLE t', declare('c', 'TABLE t')],
   ['DECLARE c INSENSITIVE NO SCROLL CURSOR FOR VALUES (1)', declare('c', 'VALUES (1)')],
   ['FETCH c', fetch('c', 1)],
@@ -116,6 +119,8 @@ const copies: readonly (readonly [sql: string, says: Statement])[] = [
   ["COPY t TO STDOUT (FORMAT 'csv', HEADER off, ENCODING 'UTF8')", copy('SELECT * FROM t', 'csv')],
   ['COPY ( select 1 ) TO STDOUT with csv header', copy(' select 1 ', 'csv', true)],
   ['COPY t TO STDOUT CSV', copy('SELECT * FROM t', 'csv')],
+  [String.raw`COPY t TO STDIN WITH DELIMITER E'\t' NULL AS E'\\N'`, copy('SELECT * FROM t')],
+  [`COPY t TO STDOUT WITH (FORMAT csv, DELIMITER ',', NULL '', QUOTE '"', ESCAPE '"')`, copy('SELECT * FROM t', 'csv')],
   ['COPY t TO STDOUT BINARY', copy('SELECT * FROM t', 'binary')],
   ['COPY (SELECT 1) TO STDOUT (FORMAT BINARY)', copy('SELECT 1', 'binary')],
 ]
@@ -199,14 +204,11 @@ describe('what is refused, by its state', () => {
       "SET SESSION AUTHORIZATION 'a'",
       'DECLARE c SCROLL CURSOR FOR SELECT 1',
     ],
-    [
-      '0A000',
-      'DECLARE c BINARY CURSOR FOR SELECT 1',
-      "COMMIT PREPARED 'a'",
-      "PREPARE TRANSACTION 'a'",
-      'COMMIT AND CHAIN',
-    ],
+    ['0A000', "COMMIT PREPARED 'a'", "PREPARE TRANSACTION 'a'", 'COMMIT AND CHAIN'],
     ['0A000', 'COPY t TO STDOUT BINARY HEADER'],
+    ['0A000', "COPY t TO STDOUT WITH (FORMAT csv, DELIMITER ';')"],
+    ['0A000', `COPY t TO STDOUT WITH (DELIMITER ',')`],
+    ['0A000', `COPY t TO STDOUT WITH (FORMAT csv, NULL 'null')`],
     ['22023', 'COPY t TO STDOUT (FORMAT parquet)'],
     [
       '55000',
