@@ -10,7 +10,6 @@ type Kind = Exclude<
   Statement['kind'],
   'select' | 'empty' | 'show' | 'execute' | 'fetch' | 'move' | 'copy' | 'proof' | 'declare'
 >
-type Values = Portal['values']
 type Of<K> = Statement extends infer S
   ? S extends { readonly kind: infer Some }
     ? K extends Some
@@ -105,9 +104,12 @@ const handlers: Handlers = {
 }
 
 /** Does what a statement says of the session itself; its tag. Throws PostgresFault. */
-export async function inSession(session: SessionView, statement: Statement, values: Values): Promise<string> {
+export async function inSession(
+  session: SessionView,
+  { prepared: { statement, types }, values }: Portal,
+): Promise<string> {
   if (statement.kind === 'declare') {
-    await declare(session, statement, values)
+    await declare(session, statement, { types, values })
     return 'DECLARE CURSOR'
   }
   const handler = handlerOf(statement.kind)
@@ -138,14 +140,14 @@ async function ended(session: SessionView, how: 'commit' | 'rollback'): Promise<
 async function declare(
   session: SessionView,
   { name, sql, isHeld, isBinary }: Extract<Statement, { kind: 'declare' }>,
-  values: Values,
+  { types, values }: Pick<Prepared, 'types'> & Pick<Portal, 'values'>,
 ): Promise<void> {
   if (!session.transaction.isOpen && !isHeld && !session.isText) {
     throw new PostgresFault('25P01', 'DECLARE CURSOR can only be used in transaction blocks')
   }
   const statement = statementOf(sql)
   if (statement.kind !== 'select') throw new PostgresFault('42601', 'A cursor is of a SELECT.')
-  const inner: Prepared = { sql, statement, types: [] }
+  const inner: Prepared = { sql, statement, types }
   const portal = newPortal(inner, values, isBinary ? [true] : [], isHeld)
   await session.portals.open(name, portal)
   try {

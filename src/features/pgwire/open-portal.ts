@@ -1,6 +1,8 @@
 // Opens the rows of a portal, in the form that its client wants.
 
 import { NodeError } from '../../libraries/base/errors.ts'
+import { arrayOids } from '../../libraries/pgwire/catalogue/types.ts'
+import { withConstants } from '../../libraries/pgwire/constants.ts'
 import { sampleOf } from '../../libraries/pgwire/values.ts'
 import { newPortal, type Portal, type Prepared } from './portals.ts'
 import { describedRows, OpenRows, type RowForm } from './rows.ts'
@@ -29,10 +31,14 @@ export async function opened(session: SessionView, portal: Portal, limit?: numbe
 export async function openRows(session: SessionView, portal: Portal, form: RowForm, limit?: number): Promise<OpenRows> {
   const { context } = session.parts
   const account = accountOf(session)
-  const { sql } = portal.prepared
+  const { sql, types } = portal.prepared
   const { kept } = session.transaction
+  const hasArrays = types.some((oid) => arrayOids.has(oid))
+  const told = hasArrays
+    ? { sql: withConstants(sql, portal.values, types), values: [] }
+    : { sql, values: portal.values }
   return await session.running(async ({ caller }) => {
-    const asked = { sql, values: portal.values, form, account, kept, ...(limit !== undefined && { limit }) }
+    const asked = { ...told, form, account, kept, ...(limit !== undefined && { limit }) }
     return await OpenRows.open(context, asked, caller)
   }, portal.ending)
 }

@@ -4,7 +4,7 @@
 import { signedAddress, signedPath } from '../../libraries/columnar/outputs/signed-rows.ts'
 import { PostgresFault } from '../../libraries/pgwire/report.ts'
 import { statementOf } from '../../libraries/pgwire/session-words.ts'
-import { withConstants } from '../../libraries/pgwire/values.ts'
+import { withConstants } from '../../libraries/pgwire/constants.ts'
 import { opened } from './open-portal.ts'
 import { newPortal, type Portal } from './portals.ts'
 import type { OpenRows } from './rows.ts'
@@ -41,14 +41,14 @@ export async function proofOf(session: SessionView, sql: string | undefined): Pr
 /** The address, or why there is none. */
 function addressOf(
   { parts: { address, context } }: SessionView,
-  { prepared: { sql }, values }: Portal,
+  { prepared: { sql, types }, values }: Portal,
   { count, source: { heads, isProvable, pins } }: OpenRows,
 ): string {
   if (heads.length === 0) return 'no proof: it reads no dataset'
   if (!isProvable) return 'no proof: its answer is not the same each time'
   const { resultRows } = context.limits
   if (count > resultRows) return `no address: at most ${resultRows} rows are signed, and these are ${count}`
-  const path = signedPath({ heads: pins, sql: withConstants(sql, values), parameters: undefined, skip: 0 })
+  const path = signedPath({ heads: pins, sql: withConstants(sql, values, types), parameters: undefined, skip: 0 })
   if (path === undefined) return 'no address: the statement is too long for one; POST /query gives the proof'
   return address + signedAddress(path, resultRows)
 }

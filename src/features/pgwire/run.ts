@@ -61,7 +61,7 @@ export async function runPortal(session: SessionView, portal: Portal, how: How):
     wire.queue(shown([statement.column], [[await proofOf(session, statement.sql)]]))
     return wire.queue(backend.complete('SELECT 1'))
   }
-  wire.queue(backend.complete(await inSession(session, statement, portal.values)))
+  wire.queue(backend.complete(await inSession(session, portal)))
 }
 
 function shownSettings({ parts: { settings }, transaction }: SessionView, name: string | undefined): string[][] {

@@ -5,15 +5,14 @@ import { anonymousPrincipal, can } from '../../node/access/scopes.ts'
 import { askingOf, type Caller } from '../../node/answers/pin.ts'
 import { networkOf } from '../../node/http/answer.ts'
 import { NodeError } from '../../libraries/base/errors.ts'
-import { maxParameters } from '../../libraries/model/parameters.ts'
 import * as backend from '../../libraries/pgwire/backend.ts'
+import { typesOf, withLists } from '../../libraries/pgwire/constants.ts'
 import type { BindMessage, ClientMessage } from '../../libraries/pgwire/frontend.ts'
 import { PostgresFault, reportOf, severity } from '../../libraries/pgwire/report.ts'
 import { type Statement, statementOf, statementsIn } from '../../libraries/pgwire/session-words.ts'
 import { millisOf } from '../../libraries/pgwire/settings.ts'
 import { Transaction } from '../../libraries/pgwire/transaction.ts'
 import { parameterOf } from '../../libraries/pgwire/values.ts'
-import { lexSql } from '../../libraries/sql/lexer.ts'
 import { closePortal, newPortal, type Portal, Portals, type Prepared } from './portals.ts'
 import { endedBy } from './rows.ts'
 import { describedStatement } from './open-portal.ts'
@@ -99,8 +98,9 @@ export class Session implements SessionView {
   }
 
   /** A text of statements; an error ends it. */
-  async #simple(sql: string): Promise<void> {
-    const isGood = await this.#answer(sql, async () => this.#demandShort(sql))
+  async #simple(written: string): Promise<void> {
+    const isGood = await this.#answer(written, async () => this.#demandShort(written))
+    const sql = withLists(written)
     const texts = isGood ? statementsIn(sql) : []
     let at = 0
     this.isText = texts.length > 1
@@ -152,29 +152,19 @@ export class Session implements SessionView {
     }
   }
 
-  async prepare(name: string, sql: string, types: readonly number[]): Promise<void> {
-    this.#demandShort(sql)
+  async prepare(name: string, written: string, types: readonly number[]): Promise<void> {
+    this.#demandShort(written)
+    const sql = withLists(written)
     const texts = statementsIn(sql)
     if (texts.length > 1) throw new PostgresFault('42601', 'cannot insert multiple commands into a prepared statement')
     const statement = this.#statementOf(sql)
     this.#demandGood(statement.kind)
-    if (statement.kind !== 'select') {
-      const places = statement.kind === 'declare' ? lexSql(sql).filter(({ kind }) => kind === 'parameter') : []
-      const all = typesOf(
-        types,
-        places.map(({ text }) => text),
-      )
-      return this.portals.prepare(name, { sql, statement, types: all })
+    if (statement.kind === 'select') {
+      const { replica } = this.parts.context
+      await this.running(async ({ caller }) => await replica.engine.analyze(sql, askingOf(replica.catalog, caller)))
     }
-    const { replica } = this.parts.context
-    const analysing = async ({ caller }: Running): ReturnType<typeof replica.engine.analyze> =>
-      await replica.engine.analyze(sql, askingOf(replica.catalog, caller))
-    const { parameters } = await this.running(analysing)
-    const all = typesOf(
-      types,
-      parameters.map((one) => one.name),
-    )
-    this.portals.prepare(name, { sql, statement, types: all })
+    const hasValues = statement.kind === 'select' || statement.kind === 'declare'
+    this.portals.prepare(name, { sql, statement, types: hasValues ? typesOf(sql, types) : types })
   }
 
   async #bind({ portal, statement, formats, values, resultFormats }: BindMessage): Promise<void> {
@@ -292,11 +282,4 @@ export class Session implements SessionView {
   #ready(): void {
     this.parts.wire.queue(backend.ready(this.transaction.letter))
   }
-}
-
-/** Types of the parameters at those places, 0 where the client leaves them open. Throws PostgresFault 54023. */
-function typesOf(types: readonly number[], places: readonly string[]): number[] {
-  const count = Math.max(types.length, ...places.map((place) => Number(place) || 0), 0)
-  if (count > maxParameters) throw new PostgresFault('54023', `more than ${maxParameters} parameters`)
-  return Array.from({ length: count }, (_, at) => types[at] ?? 0)
 }

@@ -5,7 +5,7 @@
 import { AssertionFailed, must } from '../base/assert.ts'
 import { noZone } from '../model/schema.ts'
 import type { FileColumn } from '../columnar/outputs/file-format.ts'
-import { type PgType, pgTypes } from './catalogue/types.ts'
+import { type PgType, pgTypes, typeCalled } from './catalogue/types.ts'
 import { PostgresFault } from './report.ts'
 
 /** The type of a column as RowDescription tells it. */
@@ -19,12 +19,11 @@ export interface ColumnType {
 export type PgTypeName = ReturnType<typeof nameOf>
 
 const byName = new Map(pgTypes.map((type) => [type.name, type]))
-const otherNames: Readonly<Record<string, string>> = { int: 'int4', float: 'float8', decimal: 'numeric' }
 
 /** The number of a type by its name in SQL. Throws PostgresFault 42704. */
 export function oidOfType(written: string): number {
   const name = written.trim().toLowerCase().replace('pg_catalog.', '')
-  const found = pgTypes.find((type) => type.name === (otherNames[name] ?? name) || type.shown === name)
+  const found = typeCalled(name)
   if (found === undefined) throw new PostgresFault('42704', `type "${name.slice(0, 63)}" does not exist`)
   return found.oid
 }

@@ -3,7 +3,8 @@
 
 import { decodeUtf8, fromHex, toHex, utf8 } from '../base/bytes.ts'
 import type { Parameter } from '../model/parameters.ts'
-import { lexSql } from '../sql/lexer.ts'
+import { arrayText } from './arrays.ts'
+import { arrayOids } from './catalogue/types.ts'
 import { PostgresFault } from './report.ts'
 
 const oids = { bool: 16, bytea: 17, int8: 20, int2: 21, int4: 23, oid: 26, float4: 700, float8: 701 } as const
@@ -129,18 +130,64 @@ function fromBinary(oid: number, bytes: Uint8Array): Value {
       return (sized(8), varchar(instant(view.getBigInt64(0))))
     case timestamptz:
       return (sized(8), varchar(`${instant(view.getBigInt64(0))}+00`))
+    case interval:
+      sized(16)
+      return varchar(`${view.getInt32(12)} months ${view.getInt32(8)} days ${view.getBigInt64(0)} microseconds`)
+    case numeric:
+      return varchar(numericOf(view))
     case uuid:
       return (sized(16), varchar(toHex(bytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')))
     case jsonb:
       if (bytes[0] !== 1) throw new PostgresFault('22P03', `unsupported jsonb version number ${bytes[0] ?? 0}`)
       return varchar(textOf(bytes.subarray(1)))
     default:
+      if (arrayOids.has(oid)) return varchar(arrayText(arrayElements(view)))
       throw new PostgresFault(
         '0A000',
         `A parameter of the type with oid ${oid} is not taken in binary form.`,
         'Send it as text.',
       )
   }
+}
+
+/** The elements of an array in binary form, as texts. Throws PostgresFault 22P03, 0A000. */
+function arrayElements(view: DataView): (string | null)[] {
+  const wrong = new PostgresFault('22P03', 'incorrect binary data format in bind parameter')
+  const int32 = (at: number): number => {
+    if (at + 4 > view.byteLength) throw wrong
+    return view.getInt32(at)
+  }
+  const dimensions = int32(0)
+  if (dimensions === 0) return []
+  // An element that is an array would have its own elements without end.
+  if (arrayOids.has(int32(8))) throw wrong
+  if (dimensions !== 1) throw new PostgresFault('0A000', 'Arrays of arrays are not taken.')
+  const [oid, elements]: [number, (string | null)[]] = [int32(8), []]
+  let at = 20
+  for (let left = int32(12); left > 0; left--) {
+    const length = int32(at)
+    at += 4
+    if (length > view.byteLength - at) throw wrong
+    const bytes = length < 0 ? undefined : new Uint8Array(view.buffer, view.byteOffset + at, length)
+    elements.push(bytes === undefined ? null : parameterOf(1, oid, 1, bytes).text)
+    at += Math.max(length, 0)
+  }
+  if (at !== view.byteLength) throw wrong
+  return elements
+}
+
+/** Digits to the base 10,000 as a decimal. Throws PostgresFault 22P03. */
+function numericOf(view: DataView): string {
+  const count = view.byteLength < 8 ? -1 : view.getUint16(0)
+  if (view.byteLength !== 8 + 2 * count)
+    throw new PostgresFault('22P03', 'incorrect binary data format in bind parameter')
+  const [weight, sign, scale] = [view.getInt16(2), view.getUint16(4), view.getUint16(6)]
+  if (sign !== 0 && sign !== 0x4000) return sign === 0xc000 ? 'NaN' : sign === 0xd000 ? 'Infinity' : '-Infinity'
+  const digit = (at: number): string => String(at < 0 || at >= count ? 0 : view.getInt16(8 + 2 * at)).padStart(4, '0')
+  const whole = Array.from({ length: Math.max(weight + 1, 1) }, (_, at) => digit(weight < 0 ? -1 : at)).join('')
+  const rest = Array.from({ length: Math.ceil(scale / 4) }, (_, at) => digit(weight + 1 + at)).join('')
+  const decimals = scale === 0 ? '' : `.${rest.slice(0, scale)}`
+  return `${sign === 0 ? '' : '-'}${whole.replace(/^0+(?=\d)/, '')}${decimals}`
 }
 
 const dayMicros = 86_400_000_000n
@@ -182,30 +229,11 @@ const samples: Readonly<Record<number, string>> = {
   [numeric]: '1',
   [uuid]: '00000000-0000-0000-0000-000000000000',
   [jsonb]: 'null',
+  ...Object.fromEntries([...arrayOids].map((oid) => [oid, '{}'])),
 }
 
 /** A value of a type, which stands for any; `other` where the type is a text or is not known. */
 export function sampleOf(place: number, oid: number, other: string | undefined): Parameter {
   const text = samples[oid] ?? other
   return parameterOf(place, oid, 0, text === undefined ? undefined : utf8(text))
-}
-
-/** The statement with its parameters written in as constants: what anyone can ask again. */
-export function withConstants(sql: string, values: readonly Parameter[]): string {
-  let out = ''
-  let at = 0
-  for (const { kind, start, end, text } of lexSql(sql)) {
-    if (kind !== 'parameter') continue
-    const value = values.find(({ name }) => name === text)
-    if (value === undefined) continue
-    out += sql.slice(at, start) + constantOf(value)
-    at = end
-  }
-  return out + sql.slice(at)
-}
-
-function constantOf({ type, text }: Parameter): string {
-  if (type === 'NULL') return 'NULL'
-  if (type === 'VARCHAR') return `'${text.replaceAll("'", "''")}'`
-  return type === 'BOOLEAN' ? text : `CAST(${text} AS ${type})`
 }

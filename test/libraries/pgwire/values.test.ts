@@ -3,7 +3,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { PostgresFault } from '../../../src/libraries/pgwire/report.ts'
-import { parameterOf, withConstants } from '../../../src/libraries/pgwire/values.ts'
+import { withConstants } from '../../../src/libraries/pgwire/constants.ts'
+import { parameterOf } from '../../../src/libraries/pgwire/values.ts'
 
 const oids = { bool: 16, bytea: 17, int8: 20, int2: 21, int4: 23, text: 25, oid: 26, float4: 700, float8: 701 } as const
 const more = {
@@ -11,9 +12,14 @@ const more = {
   time: 1083,
   timestamp: 1114,
   timestamptz: 1184,
+  interval: 1186,
   numeric: 1700,
   uuid: 2950,
   jsonb: 3802,
+  'int4[]': 1007,
+  'text[]': 1009,
+  'date[]': 1182,
+  'numeric[]': 1231,
 } as const
 const types = { none: 0, json: 114, varchar: 1043, ...oids, ...more } as const
 type Type = keyof typeof types
@@ -131,7 +137,41 @@ describe('in binary form', () => {
     ['date', '00', '22P03'],
     ['uuid', '00', '22P03'],
     ['text', 'c328', '22021'],
-    ['numeric', '0001000000000000 0005', '0A000'],
+    ['interval', '000000036c8bc087 fffffffd 0000000e', 'VARCHAR 14 months -3 days 14706000007 microseconds'],
+    ['interval', '00', '22P03'],
+    ['numeric', '0000000000000000', 'VARCHAR 0'],
+    ['numeric', '0001000000000000 0005', 'VARCHAR 5'],
+    ['numeric', '0003000140000002 04d2162e2328', 'VARCHAR -12345678.90'],
+    ['numeric', '0001ffff00000005 0001', 'VARCHAR 0.00010'],
+    ['numeric', '0001000100000000 0001', 'VARCHAR 10000'],
+    ['numeric', '0001000500000000 0001', 'VARCHAR 100000000000000000000'],
+    ['numeric', '0009000700000001 000c0d801ed204d2162e23340d801ed21388', 'VARCHAR 123456789012345678901234567890.5'],
+    ['numeric', '0001ffff40000002 01f4', 'VARCHAR -0.05'],
+    ['numeric', '0002000000000002 00011388', 'VARCHAR 1.50'],
+    ['numeric', '0004000100000008 04d200000000162e', 'VARCHAR 12340000.00005678'],
+    ['numeric', '00000000c0000000', 'VARCHAR NaN'],
+    ['numeric', '00000000f0000020', 'VARCHAR -Infinity'],
+    ['numeric', '0002000000000000 0005', '22P03'],
+    ['numeric', '00', '22P03'],
+    [
+      'int4[]',
+      '000000010000000100000017 0000000300000001 00000004 00000001 ffffffff 00000004 fffffffd',
+      'VARCHAR {"1",NULL,"-3"}',
+    ],
+    [
+      'text[]',
+      '000000010000000100000019 0000000200000001 00000001 61 00000003 622263',
+      String.raw`VARCHAR {"a","b\"c"}`,
+    ],
+    ['date[]', '00000001000000000000043a 0000000100000001 00000004 00002554', 'VARCHAR {"2026-03-01"}'],
+    ['numeric[]', '0000000100000000000006a4 0000000100000001 0000000c 000200000000000200011388', 'VARCHAR {"1.50"}'],
+    ['int4[]', '000000000000000000000017', 'VARCHAR {}'],
+    ['int4[]', '000000020000000000000017 0000000200000001 0000000100000001 00000004 00000001', '0A000'],
+    ['int4[]', '000000010000000000000017 7fffffff00000001 00000004 00000001', '22P03'],
+    ['int4[]', '000000010000000000000017 0000000100000001 7fffffff 00000001', '22P03'],
+    ['int4[]', '000000010000000000000017 0000000100000001 00000004 00000001 00', '22P03'],
+    ['int4[]', '0000000100000000000003ef 0000000100000001 00000004 00000001', '22P03'],
+    ['int4[]', '00', '22P03'],
   ])('%s %s: %s', (type, hex, says) => {
     expect(binary(type, hex)).toBe(says)
   })

@@ -4,7 +4,7 @@
 import type { Catalogue, CatalogueColumn } from './numbered.ts'
 import { catalogSchema, informationSchema, ownerRole, relationOid } from './numbered.ts'
 import { relations, type Row } from './relations.ts'
-import { type PgType, pgTypes } from './types.ts'
+import { otherWords, type PgType, pgTypes } from './types.ts'
 
 type Rows = (of: Catalogue) => Iterable<Row>
 
@@ -144,17 +144,10 @@ function* ownNames({ schemas, tables, roles }: Catalogue): Generator<Row> {
   }
 }
 
-/** Names that only the grammar of PostgreSQL has. */
-const grammarNames: ReadonlyMap<string, string> = new Map([
-  ['float8', 'float'],
-  ['int4', 'int'],
-  ['numeric', 'decimal'],
-])
-
 function typeNames({ oid, name, shown, isArray }: PgType): Row[] {
   const others = [name, `pg_catalog.${name}`, ...(isArray ? [`${name.slice(1)}[]`] : [])]
-  const ofGrammar = grammarNames.get(name)
-  const spellings = new Set([shown, ...others, ...(ofGrammar === undefined ? [] : [ofGrammar])])
+  const words = [...otherWords].flatMap(([word, of]) => (of === name ? [word] : []))
+  const spellings = new Set([shown, ...others, ...words])
   return [...spellings].map((one) => ({ ...spelled('type', oid, one), shown: one === shown ? shown : null }))
 }
 

@@ -121,7 +121,8 @@ function* classes({ tables, roles }: Catalogue): Generator<Row> {
 }
 
 /** PostgreSQL has views of these names; all others of `pg_catalog` are tables. */
-const views = /^pg_(group|indexes|locks|matviews|policies|roles|rules|sequences|settings|stat_|tables|user$|views)/
+const views =
+  /^pg_(group|indexes|locks|matviews|policies|roles|rules|sequences|settings|stat_|statio_|tables|user$|views)/
 
 function systemClass({ name, schema, columns }: Relation): Row {
   const isView = schema === 'information_schema' || views.test(name)

@@ -4,7 +4,7 @@
 
 import { JsonNumber, type JsonObject, type JsonValue } from '../../base/json/value.ts'
 import { foldAscii } from '../../model/names.ts'
-import { listText } from '../arrays.ts'
+import { elementsOf, listText } from '../arrays.ts'
 import { type ListingNames, listingSchema } from '../../sql/statement.ts'
 import {
   child,
@@ -227,9 +227,9 @@ function withArrayText(cast: JsonObject): JsonObject {
   const written = text(value, 'value')
   const isList = text(child(cast, 'cast_type'), 'id') === 'LIST'
   if (!isList || value === undefined || !isClass(operand, 'CONSTANT') || !written.startsWith('{')) return cast
-  const items = listText(written)
+  const items = elementsOf(written)
   if (items === undefined) throw refused('an array as text with arrays in it')
-  const constant = new Map(operand).set('value', new Map(value).set('value', items))
+  const constant = new Map(operand).set('value', new Map(value).set('value', listText(items)))
   return new Map(cast).set('child', constant)
 }
 

@@ -49,6 +49,7 @@ const written = `
 700 float4 4 t N f 0 1021 200:float4in 2424:float4recv i p 0 b real
 701 float8 8 t N t 0 1022 214:float8in 2426:float8recv d p 0 b double precision
 705 unknown -2 f X f 0 0 109:unknownin 2416:unknownrecv c p 0 p unknown
+869 inet -1 f I t 0 1041 910:inet_in 2496:inet_recv i m 0 b inet
 1042 bpchar -1 f S f 0 1014 1044:bpcharin 2430:bpcharrecv i x 100 b character
 1043 varchar -1 f S f 0 1015 1046:varcharin 2432:varcharrecv i x 100 b character varying
 1082 date 4 t D f 0 1182 1084:date_in 2468:date_recv i p 0 b date
@@ -96,6 +97,25 @@ const plainTypes: readonly PgType[] = written
 
 /** All types, arrays behind the others. */
 export const pgTypes: readonly PgType[] = [...plainTypes, ...plainTypes.filter(({ array }) => array !== 0).map(arrayOf)]
+
+/** Values of these types are arrays. */
+export const arrayOids: ReadonlySet<number> = new Set(pgTypes.filter(({ isArray }) => isArray).map(({ oid }) => oid))
+
+/** Words for types that only a grammar has, the engine's `blob` too. */
+export const otherWords: ReadonlyMap<string, string> = new Map([
+  ['blob', 'bytea'],
+  ['decimal', 'numeric'],
+  ['float', 'float8'],
+  ['int', 'int4'],
+])
+
+/** The type of a name, as SQL writes it: `int`, `double precision`, `text[]`. */
+export function typeCalled(name: string): PgType | undefined {
+  const base = name.replace(/\[\]$/, '')
+  const word = otherWords.get(base) ?? base
+  const type = plainTypes.find((one) => one.name === word || one.shown === word)
+  return base === name ? type : pgTypes.find(({ oid }) => oid === type?.array)
+}
 
 function functionOf(written: string): PgFunction {
   const [oid, name = ''] = written.split(':')
