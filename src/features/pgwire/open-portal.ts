@@ -80,7 +80,7 @@ async function shownBySample(
 const unknownOid = 705
 
 /** The account whose datasets have bare names: the first of the search path that may be one, else that of the database. */
-function accountOf({ parts: { settings, account } }: SessionView): string | undefined {
+export function accountOf({ parts: { settings, account } }: SessionView): string | undefined {
   const names = settings
     .get('search_path')
     .split(',')

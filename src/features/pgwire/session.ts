@@ -15,7 +15,7 @@ import { Transaction } from '../../libraries/pgwire/transaction.ts'
 import { parameterOf } from '../../libraries/pgwire/values.ts'
 import { closePortal, newPortal, type Portal, Portals, type Prepared } from './portals.ts'
 import { endedBy } from './rows.ts'
-import { describedStatement } from './open-portal.ts'
+import { accountOf, describedStatement } from './open-portal.ts'
 import { described, runPortal } from './run.ts'
 import type { Running, SessionParts, SessionView } from './session-view.ts'
 import { WireClosed } from './wire.ts'
@@ -246,6 +246,7 @@ export class Session implements SessionView {
     const key = principal.tokenId === undefined ? ['anonymous', networkOf(wire.address)] : [principal.tokenId]
     const room = context.answers.open(key[0] ?? '')
     const reader = context.anonymousRead || principal.tokenId !== undefined ? principal : anonymousPrincipal(false)
+    const current = accountOf(this)
     const caller: Caller = {
       key,
       mayRead: (dataset) => can(reader, 'read', dataset),
@@ -256,6 +257,7 @@ export class Session implements SessionView {
         user: login.user,
         version: `PostgreSQL ${settings.get('server_version')}`,
         processId,
+        path: current === undefined ? undefined : [current],
         settings: Object.fromEntries(settings.all().map(([name, value]) => [name.toLowerCase(), value])),
       },
     }

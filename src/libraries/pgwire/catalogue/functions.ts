@@ -3,7 +3,6 @@
 // that makes a macro.
 
 import { listingSchema } from '../../sql/statement.ts'
-import { informationSchema } from './numbered.ts'
 
 /**
  * The value of a column in the row of a relation whose key is `key`. Its columns have names that no argument has: an
@@ -53,6 +52,7 @@ const noTextOf = (...arities: readonly number[]): string[] =>
   arities.map((count) => `(${parameters(count)}) AS ${noText}`)
 const unknownSize = [`(p1) AS ${noNumber}`, `(p1, p2) AS ${noNumber}`]
 
+const visible = `SELECT oid FROM @pg_namespace WHERE nspname = 'pg_catalog' OR list_contains(${connected('schemas')}, nspname)`
 const setting = find('pg_settings', 'lower(name)', 'lower(p1)', 'setting')
 const shownType =
   `coalesce((SELECT "$v" FROM (SELECT of_oid AS "$k", shown AS "$v" FROM @own_names WHERE kind = 'type' AND shown ` +
@@ -95,7 +95,7 @@ const bodies: Readonly<Record<string, readonly string[]>> = {
   current_catalog: [`() AS ${connected('database')}`],
   current_database: [`() AS ${connected('database')}`],
   current_role: [`() AS ${connected('user_name')}`],
-  current_schema: [`() AS ${connected('schemas[1]')}`],
+  current_schema: [`() AS ${connected('CASE WHEN has_path THEN schemas[1] END')}`],
   current_schemas: [
     `(p1) AS CASE WHEN p1 THEN list_concat(['pg_catalog'], ${connected('schemas')}) ELSE ${connected('schemas')} END`,
   ],
@@ -148,7 +148,7 @@ const bodies: Readonly<Record<string, readonly string[]>> = {
   pg_postmaster_start_time: ['() AS CAST(NULL AS TIMESTAMP WITH TIME ZONE)'],
   pg_relation_is_publishable: ['(p1) AS false'],
   pg_size_pretty: [`(p1) AS CASE WHEN p1 IS NOT NULL THEN CAST(p1 AS VARCHAR) || ' bytes' END`],
-  pg_table_is_visible: [`(p1) AS ${find('pg_class', 'oid', 'p1', `relnamespace <> ${informationSchema.oid}`)}`],
+  pg_table_is_visible: [`(p1) AS ${find('pg_class', 'oid', 'p1', `relnamespace IN (${visible})`)}`],
   pg_tablespace_location: [`(p1) AS ''`],
   quote_ident: [
     `(p1) AS CASE WHEN regexp_full_match(p1, '[a-z_][a-z0-9_]*') AND ` +

@@ -1,7 +1,8 @@
 // The rows of `information_schema`, and of the relations that only functions of the catalogue read. What is said is
 // what PostgreSQL says of such tables (its information_schema.sql). Pure.
 
-import type { Catalogue, CatalogueColumn } from './numbered.ts'
+import { foldAscii } from '../../model/names.ts'
+import type { Catalogue, CatalogueColumn, Connection } from './numbered.ts'
 import { catalogSchema, informationSchema, ownerRole, relationOid } from './numbered.ts'
 import { relations, type Row } from './relations.ts'
 import { otherWords, type PgType, pgTypes } from './types.ts'
@@ -53,10 +54,16 @@ export const informationRows: Readonly<Record<string, Rows>> = {
       user_name: connection.user,
       version: connection.version,
       process_id: connection.processId,
-      schemas: schemas.map(({ name }) => name),
+      schemas: schemas.filter(({ name }) => isBare(connection, name)).map(({ name }) => name),
+      has_path: connection.path !== undefined,
     },
   ],
   own_names: ownNames,
+}
+
+/** Whether tables of a schema have bare names, as far as the catalogue says. */
+function isBare({ path }: Connection, schema: string): boolean {
+  return path === undefined || path.some((name) => foldAscii(name) === foldAscii(schema))
 }
 
 function schemaRow(catalog: string, name: string, owner: string): Row {
@@ -120,7 +127,7 @@ function digitsOf(modifier: number): Row {
 }
 
 /** What names in text mean: all spellings of a thing, its name as it is shown at the first. */
-function* ownNames({ schemas, tables, roles }: Catalogue): Generator<Row> {
+function* ownNames({ connection, schemas, tables, roles }: Catalogue): Generator<Row> {
   for (const { name, oid } of roles) yield spelled('role', oid, quoted(name))
   for (const { name, oid } of [catalogSchema, informationSchema, ...schemas]) yield spelled('schema', oid, quoted(name))
   for (const { name, schema } of relations.values()) {
@@ -133,7 +140,8 @@ function* ownNames({ schemas, tables, roles }: Catalogue): Generator<Row> {
   for (const { name, oid, account } of tables) {
     const table = quoted(name)
     yield spelled('class', oid, `${quoted(account)}.${table}`)
-    if (!bare.has(table.toLowerCase())) yield { ...spelled('class', oid, table), shown: null }
+    if (bare.has(table.toLowerCase()) || !isBare(connection, account)) continue
+    yield { ...spelled('class', oid, table), shown: null }
     bare.add(table.toLowerCase())
   }
   for (const type of pgTypes) yield* typeNames(type)

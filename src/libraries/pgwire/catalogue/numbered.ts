@@ -14,6 +14,8 @@ export interface Connection {
   readonly version: string
   /** What `pg_backend_pid()` says. */
   readonly processId: number
+  /** Schemas whose tables have bare names; undefined where there is none: then all tables are listed. */
+  readonly path?: readonly string[] | undefined
   /** What SHOW says, by names in lower case. */
   readonly settings: Readonly<Record<string, string>>
 }

@@ -40,7 +40,7 @@ const engineTypes: Readonly<Record<string, string>> = {
 
 /** Relations that only the functions of the catalogue read. */
 const ownColumns: Readonly<Record<string, string>> = {
-  own_connection: 'database user_name version process_id:int4 schemas:_text',
+  own_connection: 'database user_name version process_id:int4 schemas:_text has_path:bool',
   own_names: 'kind spelling of_oid:oid shown',
 }
 

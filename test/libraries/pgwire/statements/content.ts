@@ -40,6 +40,7 @@ export const content: CatalogueContent = {
     user: 'reader',
     version: 'PostgreSQL 15.0 (Proofstream 1.0)',
     processId: 7,
+    path: ['acme', 'Zoo'],
     settings: {
       default_transaction_isolation: 'serializable',
       search_path: 'acme, "Zoo"',
