@@ -126,10 +126,6 @@ const bodies: Readonly<Record<string, readonly string[]>> = {
   number_of_role: [`(p1) AS ${numberOf('role', 'role')}`],
   number_of_schema: [`(p1) AS ${numberOf('schema', 'schema')}`],
   number_of_type: [`(p1) AS ${numberOf('type', 'type')}`],
-  numbers_of_types: [
-    `(p1) AS (SELECT list("$v") FROM (SELECT spelling AS "$k", of_oid AS "$v" FROM @own_names WHERE kind = 'type') ` +
-      `WHERE list_contains(p1, "$k"))`,
-  ],
   parse_ident: [
     `(p1) AS list_transform(regexp_extract_all(p1, '"(?:[^"]|"")*"|[^."]+'), ` +
       `lambda x: CASE WHEN x[1] = '"' THEN replace(x[2:-2], '""', '"') ELSE lower(x) END)`,

@@ -196,10 +196,7 @@ function castOf(node: JsonObject, inner: JsonObject): JsonObject {
   const word = typeWord(type)
   const isText = text(type, 'id') === 'VARCHAR' || textTypes.has(word)
   if (kind !== undefined && isText) return ownCall(`name_of_${kind}`, [inner.get('child') ?? null], inner)
-  const items = child(child(type, 'type_info'), 'child_type')
-  if (typeWord(items) !== 'regtype') return withArrayText(new Map(inner).set('cast_type', plainType(type)))
-  const names = withArrayText(castTo(listOf('VARCHAR'), inner.get('child') ?? null))
-  return ownCall('numbers_of_types', [names], inner)
+  return withArrayText(new Map(inner).set('cast_type', plainType(type)))
 }
 
 /** The engine's type for one of PostgreSQL's, in lists too. */

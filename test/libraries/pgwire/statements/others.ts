@@ -39,7 +39,7 @@ export const drizzle: readonly (readonly [asks: string, sql: string])[] = [
   [
     'columns',
     `
-      select a.attname, case when a.atttypid = any ('{int,int8,int2}'::regtype[]) and exists (select from pg_attrdef d
+      select a.attname, case when a.atttypid = 'int'::regtype and exists (select from pg_attrdef d
       where d.adrelid = a.attrelid and d.adnum = a.attnum) then 'serial' else format_type(a.atttypid, a.atttypmod) end
       as kind from pg_attribute a where a.attrelid = {trips} and a.attnum > 0 order by a.attnum`,
   ],
