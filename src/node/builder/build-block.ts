@@ -70,13 +70,7 @@ async function buildData(plan: DataPlan, tip: ChainTip, deps: BuildDeps): Promis
   const state: SourceState = {
     sourceName,
     kind: logPositionKind,
-    value: logPositionText({
-      anchor,
-      log,
-      next: plan.next,
-      partition,
-      ...defined({ adopted: tip.adopted }),
-    }),
+    value: logPositionText({ anchor, log, next: plan.next, partition, ...defined({ adopted: tip.adopted }) }),
   }
   const event = addData(plan, before.tip, { slice, checkpoint, state })
   const last = nextBlocks(before.tip, [event], plan.timeMs)

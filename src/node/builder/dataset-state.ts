@@ -291,9 +291,7 @@ export function descriptionEvents(
 export function nameRecordOf(header: CreateHeader, at: Pick<NameRecord, 'log' | 'partition'>): NameRecord {
   const { dataset: id, alias, visibility, freshnessMs, ingest, ledger, proofs } = header
   const { log, partition } = at
-  const set = {
-    ...defined({ freshnessMs, ingest, ledger, proofs }),
-  }
+  const set = { ...defined({ freshnessMs, ingest, ledger, proofs }) }
   return { id, alias, log, partition, visibility, ...set }
 }
 

@@ -193,9 +193,7 @@ async function readRemembered(
 type ChainRefs = Pick<CheckpointContent, 'schemaBlock' | 'vocabularyBlock' | 'sourceBlock'>
 
 export function refsOf({ schemaBlock, vocabularyBlock, sourceBlock }: ChainRefs): ChainRefs {
-  return {
-    ...defined({ schemaBlock, vocabularyBlock, sourceBlock }),
-  }
+  return { ...defined({ schemaBlock, vocabularyBlock, sourceBlock }) }
 }
 
 /** The end of a chain, as the builder of the next block needs it. */

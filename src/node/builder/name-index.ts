@@ -214,9 +214,7 @@ export class NameIndex {
 
 /** What is said in the record of the name. */
 function changeOf({ visibility, freshnessMs, ingest, ledger, proofs }: ChangeHeader): NameChange {
-  return {
-    ...defined({ visibility, freshnessMs, ingest, ledger, proofs }),
-  }
+  return { ...defined({ visibility, freshnessMs, ingest, ledger, proofs }) }
 }
 
 /** A damaged name leads to no dataset: it must not stop those of others. */

@@ -30,9 +30,5 @@ export function neededEngine(dialect: string): EngineFile {
 
 function nativeForm({ packageVersion, platforms }: KnownEngine): EngineForm {
   const libraries = Object.entries(platforms).map(([platform, { library }]) => [platform, library] as const)
-  return {
-    form: 'native',
-    package: `@duckdb/node-api@${packageVersion}`,
-    libraries: Object.fromEntries(libraries),
-  }
+  return { form: 'native', package: `@duckdb/node-api@${packageVersion}`, libraries: Object.fromEntries(libraries) }
 }

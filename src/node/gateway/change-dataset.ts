@@ -57,10 +57,7 @@ export function changeOf(body: JsonValue | undefined, chain: DatasetChain): Chan
   const alias = member('alias', aliasTextOf)
   const proofs = member('proofs', (value) => (value === null ? 'batches' : proofsOf(value)))
   const ledger = member('ledger', (value) => stillEntered(ledgerOf(value), chain))
-  const change = {
-    ...descriptionOf(member),
-    ...defined({ alias, visibility, freshnessMs, ingest, ledger, proofs }),
-  }
+  const change = { ...descriptionOf(member), ...defined({ alias, visibility, freshnessMs, ingest, ledger, proofs }) }
   if (Object.keys(change).length > 0) return change
   throw new NodeError('InvalidRequest', 'The body has nothing to change.', { candidates: bodyMembers })
 }

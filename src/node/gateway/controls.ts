@@ -168,11 +168,7 @@ function valuesOf(
   if (dialect !== undefined && timeZone === undefined) demandZoned(dialect)
   return {
     contentType: said === null ? sent : sent?.replace(said[0], ''),
-    values: {
-      ...values,
-      charset: own ?? typed,
-      ...defined({ dialect }),
-    },
+    values: { ...values, charset: own ?? typed, ...defined({ dialect }) },
   }
 }
 

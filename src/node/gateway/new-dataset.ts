@@ -115,9 +115,7 @@ export function descriptionOf(member: Member): Pick<NewDataset, 'info' | 'licens
     'attachments',
     (value) => eventFromJson('SetAttachments', new Map([['attachments', value]]), 'attachments').attachments.items,
   )
-  return {
-    ...defined({ info, license, attachments }),
-  }
+  return { ...defined({ info, license, attachments }) }
 }
 
 /** The rules that the first batch of an empty dataset makes, as of one that it had made; undefined where there are none. */

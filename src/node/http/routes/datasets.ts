@@ -75,9 +75,7 @@ export function registerDatasets(app: FastifyInstance, context: HttpContext): vo
     '/datasets/:id',
     {
       config: { right: 'read' },
-      schema: {
-        params: Type.Object({ id: Type.String({ maxLength: 100, description: 'did:odf:fed01…' }) }),
-      },
+      schema: { params: Type.Object({ id: Type.String({ maxLength: 100, description: 'did:odf:fed01…' }) }) },
     },
     async (request, reply) => {
       const { id } = request.params as { id: string } // validated above
@@ -107,9 +105,7 @@ export function registerCreation(app: FastifyInstance, context: GatewayContext):
       config: { right: 'create', reads: 'tokens' },
       // Name and right come before the body is read.
       onRequest: async (request) => demandCreate(request.principal, aliasOf(request).text),
-      schema: {
-        params: DatasetParams,
-      },
+      schema: { params: DatasetParams },
     },
     async (request, reply) => {
       const alias = aliasOf(request)
@@ -263,11 +259,7 @@ export function registerAbout(app: FastifyInstance, context: HttpContext): void 
 function settingsOf({ name }: DatasetChain): object {
   const { freshnessMs, ingest, proofs } = name
   const freshness = freshnessMs === undefined ? {} : { freshness: durationText(freshnessMs) }
-  return {
-    ...freshness,
-    ...defined({ ingest: ingest && shownRules(ingest), proofs }),
-    ledger: isEntered(name),
-  }
+  return { ...freshness, ...defined({ ingest: ingest && shownRules(ingest), proofs }), ledger: isEntered(name) }
 }
 
 function about(chain: DatasetChain): object {

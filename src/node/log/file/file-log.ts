@@ -95,11 +95,7 @@ class FileLog implements EventLog {
     this.#unlock = unlock
     this.#logger = options.logger
     this.#onFailure = options.onFailure ?? (() => {})
-    this.#queue = new AppendQueue({
-      bytesMost: queueBytes,
-      clock: options.clock,
-      storeNext: () => this.#writeNext(),
-    })
+    this.#queue = new AppendQueue({ bytesMost: queueBytes, clock: options.clock, storeNext: () => this.#writeNext() })
     this.#space = new SpaceReserve({
       freeSpace: () => files.freeSpace(options.directory),
       openBytes: options.openBytes ?? (() => 0),
