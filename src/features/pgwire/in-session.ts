@@ -8,7 +8,7 @@ import type { SessionView } from './session-view.ts'
 
 type Kind = Exclude<
   Statement['kind'],
-  'select' | 'empty' | 'show' | 'execute' | 'fetch' | 'move' | 'copy' | 'proof' | 'declare'
+  'select' | 'empty' | 'show' | 'config' | 'execute' | 'fetch' | 'move' | 'copy' | 'proof' | 'declare'
 >
 type Of<K> = Statement extends infer S
   ? S extends { readonly kind: infer Some }

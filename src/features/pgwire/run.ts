@@ -37,6 +37,7 @@ export async function described(session: SessionView, portal: Portal): Promise<U
 /** The columns of what the door answers by itself. */
 function textColumnsOf(statement: Statement): readonly string[] | undefined {
   if (statement.kind === 'proof') return [statement.column]
+  if (statement.kind === 'config') return statement.columns
   if (statement.kind !== 'show') return undefined
   return statement.name === undefined ? ['name', 'setting', 'description'] : [statement.name]
 }
@@ -50,18 +51,27 @@ export async function runPortal(session: SessionView, portal: Portal, how: How):
   if (statement.kind === 'copy') return await copy(session, portal, statement)
   if (statement.kind === 'fetch' || statement.kind === 'move') return await fetchRows(session, statement, how)
   if (statement.kind === 'execute') return await runPortal(session, await innerOf(session, portal, statement), how)
-  if (statement.kind === 'show') {
-    const shown = how.how === 'simple' ? backend.textRows : rowsAlone
-    const rows = shownSettings(session, statement.name)
-    wire.queue(shown(textColumnsOf(statement) ?? [], rows))
-    return wire.queue(backend.complete('SHOW'))
+  const columns = textColumnsOf(statement)
+  if (columns === undefined) return wire.queue(backend.complete(await inSession(session, portal)))
+  const shown = how.how === 'simple' ? backend.textRows : rowsAlone
+  wire.queue(shown(columns, await textRowsOf(session, portal)))
+  wire.queue(backend.complete(statement.kind === 'show' ? 'SHOW' : 'SELECT 1'))
+}
+
+/** The rows of what the door answers by itself. */
+async function textRowsOf(session: SessionView, portal: Portal): Promise<string[][]> {
+  const { statement } = portal.prepared
+  if (statement.kind === 'proof') return [[await proofOf(session, statement.sql)]]
+  if (statement.kind === 'config') {
+    const { value, name } = statement
+    const before = statement.before === undefined ? [] : shownSettings(session, statement.before)
+    const bound = typeof value === 'object' ? portal.values[value.place - 1] : undefined
+    const text = typeof value === 'object' ? (bound?.type === 'NULL' ? undefined : bound?.text) : value
+    const set = { ...statement, kind: 'set', value: text } as const
+    await inSession(session, { ...portal, prepared: { ...portal.prepared, statement: set } })
+    return [[...before, ...shownSettings(session, name)].flat()]
   }
-  if (statement.kind === 'proof') {
-    const shown = how.how === 'simple' ? backend.textRows : rowsAlone
-    wire.queue(shown([statement.column], [[await proofOf(session, statement.sql)]]))
-    return wire.queue(backend.complete('SELECT 1'))
-  }
-  wire.queue(backend.complete(await inSession(session, portal)))
+  return shownSettings(session, statement.kind === 'show' ? statement.name : undefined)
 }
 
 function shownSettings({ parts: { settings }, transaction }: SessionView, name: string | undefined): string[][] {

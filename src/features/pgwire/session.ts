@@ -8,6 +8,7 @@ import { NodeError } from '../../libraries/base/errors.ts'
 import * as backend from '../../libraries/pgwire/backend.ts'
 import { typesOf, withLists } from '../../libraries/pgwire/constants.ts'
 import type { BindMessage, ClientMessage } from '../../libraries/pgwire/frontend.ts'
+import { withoutDatabase } from '../../libraries/pgwire/without-database.ts'
 import { PostgresFault, reportOf, severity } from '../../libraries/pgwire/report.ts'
 import { type Statement, statementOf, statementsIn } from '../../libraries/pgwire/session-words.ts'
 import { millisOf } from '../../libraries/pgwire/settings.ts'
@@ -64,7 +65,7 @@ export class Session implements SessionView {
     }
     if (message.kind === 'flush') return await wire.flush()
     if (this.#isPassing) return
-    if (message.kind === 'query') return await this.#simple(message.sql)
+    if (message.kind === 'query') return await this.#simple(this.#withoutDatabase(message.sql))
     await this.#answer(this.#sqlOf(message), async () => await this.#extended(message))
     // Answers wait for a Sync, but not without end.
     await wire.relieve()
@@ -95,6 +96,11 @@ export class Session implements SessionView {
     } finally {
       this.#running = undefined
     }
+  }
+
+  #withoutDatabase(sql: string): string {
+    const { account, context } = this.parts
+    return sql.length > context.limits.sqlBytes ? sql : withoutDatabase(sql, account ?? 'all')
   }
 
   /** A text of statements; an error ends it. */
@@ -130,7 +136,7 @@ export class Session implements SessionView {
     const { wire } = this.parts
     switch (message.kind) {
       case 'parse':
-        await this.prepare(message.name, message.sql, message.types)
+        await this.prepare(message.name, this.#withoutDatabase(message.sql), message.types)
         return wire.queue(backend.parsed)
       case 'bind':
         await this.#bind(message)
@@ -163,7 +169,7 @@ export class Session implements SessionView {
       const { replica } = this.parts.context
       await this.running(async ({ caller }) => await replica.engine.analyze(sql, askingOf(replica.catalog, caller)))
     }
-    const hasValues = statement.kind === 'select' || statement.kind === 'declare'
+    const hasValues = ['select', 'declare', 'config'].includes(statement.kind)
     this.portals.prepare(name, { sql, statement, types: hasValues ? typesOf(sql, types) : types })
   }
 

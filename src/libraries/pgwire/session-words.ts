@@ -16,6 +16,16 @@ export type Statement =
   | { readonly kind: 'isolate'; readonly isolation: Isolation | undefined; readonly isForSession: boolean }
   /** Undefined: the first value. */
   | { readonly kind: 'set'; readonly name: string; readonly value: string | undefined; readonly isLocal: boolean }
+  /** SET that is written as a SELECT, whose value may be that of a parameter. */
+  | {
+      readonly kind: 'config'
+      readonly name: string
+      readonly value: string | { readonly place: number } | undefined
+      readonly isLocal: boolean
+      /** A setting whose value before is told first. */
+      readonly before: string | undefined
+      readonly columns: readonly string[]
+    }
   /** Undefined: all of them. */
   | { readonly kind: 'show' | 'reset'; readonly name: string | undefined }
   | { readonly kind: 'discard'; readonly what: string }
@@ -93,7 +103,7 @@ const begin: Form = (words) => {
 }
 
 const forms: ReadonlyMap<string, Form> = new Map<string, Form>([
-  ['select', proof],
+  ['select', (words) => proof(words) ?? config(words)],
   ['begin', begin],
   ['start', (words) => (words.must('transaction'), words.last({ kind: 'begin', isolation: isolationOf(words) }))],
   ['commit', transactionEnd('commit')],
@@ -122,7 +132,7 @@ const forms: ReadonlyMap<string, Form> = new Map<string, Form>([
   ['notify', () => refuse('NOTIFY')],
 ])
 
-/** `ISOLATION LEVEL …`, `READ ONLY`, `DEFERRABLE`, with commas or without. */
+/** `ISOLATION LEVEL …`, `READ ONLY`, `READ WRITE`, `DEFERRABLE`, with commas or without. */
 function isolationOf(words: Words): Isolation | undefined {
   let isolation: Isolation | undefined
   for (;;) {
@@ -130,11 +140,9 @@ function isolationOf(words: Words): Isolation | undefined {
     if (words.may('isolation')) {
       words.must('level')
       isolation = levelOf(words)
-    } else if (words.may('read')) {
-      if (words.may('write'))
-        throw new PostgresFault('25006', 'cannot set transaction read-write mode: this server only reads')
-      words.must('only')
-    } else if (words.may('not')) words.must('deferrable')
+      // What writes is refused by itself.
+    } else if (words.may('read')) words.oneOf('only', 'write')
+    else if (words.may('not')) words.must('deferrable')
     else if (!words.may('deferrable')) return isolation
   }
 }
@@ -182,6 +190,31 @@ function proof(words: Words): Statement | undefined {
   words.must(')')
   const column = words.may('as') ? words.name() : 'proofstream_proof'
   return words.last({ kind: 'proof', sql, column })
+}
+
+/** `SELECT set_config('name', 'value', false)`, of a setting that there is, or behind `current_setting('name') AS cur,`. */
+function config(words: Words): Statement | undefined {
+  const passes = (...texts: readonly string[]): boolean => texts.every((text) => words.may(text))
+  const columnOf = (name: string): string => (words.may('as') ? words.name() : name)
+  const isTold = words.peek() === 'current_setting' && passes('current_setting', '(')
+  const before = isTold ? (words.value() ?? '') : undefined
+  const first = isTold && passes(')') ? [columnOf('current_setting')] : []
+  if (isTold && !passes(',')) return undefined
+  if (words.peek() === 'pg_catalog') passes('pg_catalog', '.')
+  if (!passes('set_config', '(')) return undefined
+  const name = words.value() ?? ''
+  if (!passes(',')) return undefined
+  const place = words.place()
+  const value = place === undefined ? (words.value() ?? undefined) : { place }
+  if (!passes(',')) return undefined
+  const local = words.value() ?? ''
+  if (!/^(?:t|true|f|false)$/i.test(local) || !passes(')')) return undefined
+  const columns = [...first, columnOf('set_config')]
+  if (words.may('from')) {
+    if (!passes('pg_show_all_settings', '(', ')', 'where', 'name', '=') || words.value() !== name) return undefined
+  }
+  if (words.peek() !== undefined) return undefined
+  return { kind: 'config', name, value, isLocal: /^t/i.test(local), before, columns }
 }
 
 /** SHOW TABLES is the engine's. */

@@ -93,6 +93,14 @@ export class Words {
     return sign + (token.kind === 'number' ? text : unquoted(text))
   }
 
+  /** The number of a parameter, if one comes. */
+  place(): number | undefined {
+    const token = this.#tokens[this.#at]
+    if (token?.kind !== 'parameter') return undefined
+    this.#at++
+    return Number(token.text)
+  }
+
   /** A whole number, if one comes. */
   count(): number | undefined {
     const token = this.#tokens[this.#at]

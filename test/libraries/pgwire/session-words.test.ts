@@ -26,6 +26,8 @@ const transactions: readonly (readonly [sql: string, says: Statement])[] = [
   ['BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED, READ ONLY', begin('read committed')],
   ['START TRANSACTION ISOLATION LEVEL READ UNCOMMITTED, NOT DEFERRABLE', begin('read committed')],
   ['BEGIN READ ONLY', begin()],
+  ['BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE', begin('repeatable read')],
+  ['SET TRANSACTION READ WRITE', isolate()],
   ['BEGIN /* of a driver */ READ ONLY -- so', begin()],
   ['SET TRANSACTION ISOLATION LEVEL REPEATABLE READ', isolate('repeatable read')],
   ['SET TRANSACTION READ ONLY', isolate()],
@@ -124,6 +126,7 @@ const copies: readonly (readonly [sql: string, says: Statement])[] = [
   ['COPY t TO STDOUT BINARY', copy('SELECT * FROM t', 'binary')],
   ['COPY (SELECT 1) TO STDOUT (FORMAT BINARY)', copy('SELECT 1', 'binary')],
 ]
+const config = { kind: 'config', isLocal: false, before: undefined, columns: ['set_config'] } as const
 const others: readonly (readonly [sql: string, says: Statement])[] = [
   ['', { kind: 'empty', sql: '' }],
   [' -- nothing', { kind: 'empty', sql: ' -- nothing' }],
@@ -138,10 +141,27 @@ const others: readonly (readonly [sql: string, says: Statement])[] = [
     'EXPLAIN SELECT 1',
     'SHOW TABLES',
     'SELECT proofstream_proofs()',
+    "SELECT set_config('a', 'b', false), 1",
+    "SELECT set_config('a', 'b', false) FROM t",
+    "SELECT set_config('a', 'b', x)",
+    'SELECT pg_catalog.version()',
+    "SELECT current_setting('jit'), 1",
+    "SELECT current_setting('jit')",
     'SELECT "begin" FROM t',
   ].map((sql) => [sql, select(sql)] as const),
   ['SELECT proofstream_proof()', { kind: 'proof', sql: undefined, column: 'proofstream_proof' }],
   ['select proofstream_proof() as address', { kind: 'proof', sql: undefined, column: 'address' }],
+  ...[
+    "SELECT set_config('a.b', 'c', false)",
+    "select pg_catalog.set_config('a.b', 'c', 'f')",
+    "SELECT set_config('a.b','c',false) FROM pg_show_all_settings() WHERE name = 'a.b'",
+  ].map((sql) => [sql, { ...config, name: 'a.b', value: 'c' }] as const),
+  ["SELECT set_config('a', $2, true)", { ...config, name: 'a', value: { place: 2 }, isLocal: true }],
+  ["SELECT set_config('a', NULL, true)", { ...config, name: 'a', value: undefined, isLocal: true }],
+  [
+    "SELECT current_setting('jit') AS cur, set_config('jit', 'off', false) AS new",
+    { ...config, name: 'jit', value: 'off', before: 'jit', columns: ['cur', 'new'] },
+  ],
   ["SELECT proofstream_proof('SELECT ''a''')", { kind: 'proof', sql: "SELECT 'a'", column: 'proofstream_proof' }],
 ]
 
@@ -194,8 +214,7 @@ describe('what is refused, by its state', () => {
       'ALTER TABLE t ADD b int',
     ],
     ['25006', 'GRANT SELECT ON t TO a', 'VACUUM', 'ANALYZE', 'LOCK TABLE t', 'MERGE INTO t USING s ON true'],
-    ['25006', 'COPY t FROM STDIN', 'COPY t (a) FROM STDIN', 'BEGIN READ WRITE', 'SET TRANSACTION READ WRITE'],
-    ['25006', 'SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE', '/* a */ insert into t values (1)'],
+    ['25006', 'COPY t FROM STDIN', 'COPY t (a) FROM STDIN', '/* a */ insert into t values (1)'],
     [
       '0A000',
       'LISTEN a',
