@@ -74,7 +74,7 @@ function byFirst([a = '']: readonly string[], [b = '']: readonly string[]): numb
 /** The engine's type for one of PostgreSQL, by another table than the one under test: most are text there. */
 function engineType(type: string): string {
   if (type.startsWith('_')) return `${engineType(type.slice(1))}[]`
-  if (/^(oid|xid|regproc|int8)$/.test(type)) return 'BIGINT'
+  if (/^(oid|xid|regproc)$/.test(type)) return 'INTEGER'
   const others: Readonly<Record<string, string>> = {
     bool: 'BOOLEAN',
     bytea: 'BLOB',
@@ -83,7 +83,8 @@ function engineType(type: string): string {
     int2: 'SMALLINT',
     int2vector: 'SMALLINT[]',
     int4: 'INTEGER',
-    oidvector: 'BIGINT[]',
+    int8: 'BIGINT',
+    oidvector: 'INTEGER[]',
     timestamptz: 'TIMESTAMP WITH TIME ZONE',
   }
   return others[type] ?? 'VARCHAR'

@@ -9,6 +9,7 @@ const more = 'the server has more of them'
 const readOnly = 'nobody writes'
 
 export const differences: ReadonlyMap<string, string> = new Map([
+  ['ADBC: types', moreTypes],
   ['DataGrip: session', 'when it started is not told'],
   ['DataGrip: state', 'there are no transactions'],
   ['DataGrip: schemas', owner],

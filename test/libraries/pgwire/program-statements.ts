@@ -4,11 +4,13 @@
 import { dbt, grafana, metabase, powerBI, superset, tableau } from './statements/dashboards.ts'
 import { dataGrip, duckdb, npgsql, pgAdmin, pgx, psqlODBC, psycopg } from './statements/drivers.ts'
 import { dbeaver, pgjdbc } from './statements/jdbc.ts'
+import { adbc, pgAdminTree, pgcli } from './statements/python.ts'
 import { drizzle, libreOffice, perl, qgis, rails } from './statements/others.ts'
 import { psql } from './statements/psql.ts'
 import { asyncpg, sqlAlchemy } from './statements/sqlalchemy.ts'
 
 const programs = {
+  ADBC: adbc,
   asyncpg,
   DataGrip: dataGrip,
   DBeaver: dbeaver,
@@ -21,6 +23,8 @@ const programs = {
   Metabase: metabase,
   Npgsql: npgsql,
   pgAdmin,
+  'pgAdmin, tree': pgAdminTree,
+  pgcli,
   pgjdbc,
   pgx,
   'Power BI': powerBI,

@@ -85,11 +85,16 @@ const alike: readonly (readonly [names: string, bodies: readonly string[]])[] = 
     noTextOf(1),
   ],
   ['pg_get_indexdef', noTextOf(1, 3)],
+  ['pg_is_in_recovery pg_is_wal_replay_paused', ['() AS false']],
 ]
 
 /** Parameters and bodies by name, one for each number of arguments. */
 const bodies: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(alike.flatMap(([names, texts]) => names.split(/\s+/).map((name) => [name, texts]))),
+  aclexplode: [
+    '(p1) AS unnest(CAST([] AS ' +
+      'STRUCT(grantor INTEGER, grantee INTEGER, privilege_type VARCHAR, is_grantable BOOLEAN)[]))',
+  ],
   array_lower: ['(p1, p2) AS CASE WHEN p2 = 1 AND len(p1) > 0 THEN 1 END'],
   array_upper: ['(p1, p2) AS CASE WHEN p2 = 1 AND len(p1) > 0 THEN len(p1) END'],
   current_catalog: [`() AS ${connected('database')}`],
@@ -138,7 +143,6 @@ const bodies: Readonly<Record<string, readonly string[]>> = {
   pg_get_userbyid: [
     `(p1) AS coalesce(${find('pg_roles', 'oid', 'p1', 'rolname')}, 'unknown (OID=' || CAST(p1 AS VARCHAR) || ')')`,
   ],
-  pg_is_in_recovery: ['() AS false'],
   pg_my_temp_schema: ['() AS CAST(0 AS BIGINT)'],
   pg_is_other_temp_schema: ['(p1) AS false'],
   pg_postmaster_start_time: ['() AS CAST(NULL AS TIMESTAMP WITH TIME ZONE)'],

@@ -1,6 +1,12 @@
 // The relations of `pg_catalog` with their columns and types, as PostgreSQL 15 has them
 // (test/libraries/pgwire/catalogue.test.ts holds them against a server where there is one). Data.
 
+const ofTables = `
+  relid:oid schemaname relname seq_scan:int8 seq_tup_read:int8 idx_scan:int8 idx_tup_fetch:int8 n_tup_ins:int8
+  n_tup_upd:int8 n_tup_del:int8 n_tup_hot_upd:int8 n_live_tup:int8 n_dead_tup:int8 n_mod_since_analyze:int8
+  n_ins_since_vacuum:int8 last_vacuum:timestamptz last_autovacuum:timestamptz last_analyze:timestamptz
+  last_autoanalyze:timestamptz vacuum_count:int8 autovacuum_count:int8 analyze_count:int8 autoanalyze_count:int8`
+
 /** Columns by relation, with their types but for texts. */
 export const pgColumns: Readonly<Record<string, string>> = {
   pg_am: 'oid:oid amname amhandler:regproc amtype',
@@ -101,14 +107,8 @@ export const pgColumns: Readonly<Record<string, string>> = {
     datid:oid datname pid:int4 leader_pid:int4 usesysid:oid usename application_name client_addr client_hostname
     client_port:int4 backend_start:timestamptz xact_start:timestamptz query_start:timestamptz state_change:timestamptz
     wait_event_type wait_event state backend_xid:xid backend_xmin:xid query_id:int8 query backend_type`,
-  pg_stat_user_tables: `
-    relid:oid schemaname relname seq_scan:int8 seq_tup_read:int8 idx_scan:int8 idx_tup_fetch:int8 n_tup_ins:int8
-    n_tup_upd:int8 n_tup_del:int8 n_tup_hot_upd:int8 n_live_tup:int8 n_dead_tup:int8 n_mod_since_analyze:int8
-    n_ins_since_vacuum:int8 last_vacuum:timestamptz last_autovacuum:timestamptz last_analyze:timestamptz
-    last_autoanalyze:timestamptz vacuum_count:int8 autovacuum_count:int8 analyze_count:int8 autoanalyze_count:int8`,
-  pg_statio_all_tables: `
-    relid:oid schemaname relname heap_blks_read:int8 heap_blks_hit:int8 idx_blks_read:int8 idx_blks_hit:int8
-    toast_blks_read:int8 toast_blks_hit:int8 tidx_blks_read:int8 tidx_blks_hit:int8`,
+  pg_stat_all_tables: ofTables,
+  pg_stat_user_tables: ofTables,
   pg_statistic_ext: `
     oid:oid stxrelid:oid stxname stxnamespace:oid stxowner:oid stxstattarget:int4 stxkeys:int2vector stxkind:_text
     stxexprs`,
@@ -131,6 +131,43 @@ export const pgColumns: Readonly<Record<string, string>> = {
     useconfig:_text`,
   pg_views: 'schemaname viewname viewowner definition',
   pg_default_acl: 'oid:oid defaclrole:oid defaclnamespace:oid defaclobjtype defaclacl:_text',
+  pg_aggregate: `
+    aggfnoid:regproc aggkind aggnumdirectargs:int2 aggtransfn:regproc aggfinalfn:regproc aggcombinefn:regproc
+    aggserialfn:regproc aggdeserialfn:regproc aggmtransfn:regproc aggminvtransfn:regproc aggmfinalfn:regproc
+    aggfinalextra:bool aggmfinalextra:bool aggfinalmodify aggmfinalmodify aggsortop:oid aggtranstype:oid
+    aggtransspace:int4 aggmtranstype:oid aggmtransspace:int4 agginitval aggminitval`,
+  pg_available_extensions: 'name default_version installed_version comment',
+  pg_replication_slots: `
+    slot_name plugin slot_type datoid:oid database temporary:bool active:bool active_pid:int4 xmin:xid catalog_xmin:xid
+    restart_lsn confirmed_flush_lsn wal_status safe_wal_size:int8 two_phase:bool`,
+  pg_seclabel: 'objoid:oid classoid:oid objsubid:int4 provider label',
+  pg_seclabels: 'objoid:oid classoid:oid objsubid:int4 objtype objnamespace:oid objname provider label',
+  pg_shseclabel: 'objoid:oid classoid:oid provider label',
+  pg_stat_gssapi: 'pid:int4 gss_authenticated:bool principal encrypted:bool',
+  pg_shdepend: 'dbid:oid classid:oid objid:oid objsubid:int4 refclassid:oid refobjid:oid deptype',
+  pg_stat_database: `
+    datid:oid datname numbackends:int4 xact_commit:int8 xact_rollback:int8 blks_read:int8 blks_hit:int8
+    tup_returned:int8 tup_fetched:int8 tup_inserted:int8 tup_updated:int8 tup_deleted:int8 conflicts:int8
+    temp_files:int8 temp_bytes:int8 deadlocks:int8 checksum_failures:int8 checksum_last_failure:timestamptz
+    blk_read_time:float8 blk_write_time:float8 session_time:float8 active_time:float8
+    idle_in_transaction_time:float8 sessions:int8 sessions_abandoned:int8 sessions_fatal:int8 sessions_killed:int8
+    stats_reset:timestamptz`,
+  pg_statio_all_tables: `
+    relid:oid schemaname relname heap_blks_read:int8 heap_blks_hit:int8 idx_blks_read:int8 idx_blks_hit:int8
+    toast_blks_read:int8 toast_blks_hit:int8 tidx_blks_read:int8 tidx_blks_hit:int8`,
+  pg_stats: `
+    schemaname tablename attname inherited:bool null_frac:float4 avg_width:int4 n_distinct:float4 most_common_vals
+    most_common_freqs:_float4 histogram_bounds correlation:float4 most_common_elems most_common_elem_freqs:_float4
+    elem_count_histogram:_float4`,
+  pg_subscription: `
+    oid:oid subdbid:oid subskiplsn subname subowner:oid subenabled:bool subbinary:bool substream:bool subtwophasestate
+    subdisableonerr:bool subconninfo subslotname subsynccommit subpublications:_text`,
+  pg_user_mappings: 'umid:oid srvid:oid srvname umuser:oid usename umoptions:_text',
+  pg_ts_dict: 'oid:oid dictname dictnamespace:oid dictowner:oid dicttemplate:oid dictinitoption',
+  pg_ts_parser: `
+    oid:oid prsname prsnamespace:oid prsstart:regproc prstoken:regproc prsend:regproc prsheadline:regproc
+    prslextype:regproc`,
+  pg_ts_template: 'oid:oid tmplname tmplnamespace:oid tmplinit:regproc tmpllexize:regproc',
   pg_policies: 'schemaname tablename policyname permissive roles:_text cmd qual with_check',
   pg_get_keywords: 'word catcode catdesc',
 }

@@ -122,7 +122,7 @@ function* classes({ tables, roles }: Catalogue): Generator<Row> {
 
 /** PostgreSQL has views of these names; all others of `pg_catalog` are tables. */
 const views =
-  /^pg_(group|indexes|locks|matviews|policies|roles|rules|sequences|settings|stat_|statio_|tables|user$|views)/
+  /^pg_(available_|group|indexes|locks|matviews|policies|replication_slots|roles|rules|seclabels|sequences|settings|stat_|statio_|stats|tables|user$|user_mappings|views)/
 
 function systemClass({ name, schema, columns }: Relation): Row {
   const isView = schema === 'information_schema' || views.test(name)

@@ -53,6 +53,9 @@ function plainTokens(
   if (isType && isWord(token, 'pg_catalog') && first?.text === '.') return { text: '', length: 2 }
   // A SELECT of no columns.
   if (isWord(token, 'select') && isWord(first, 'from')) return { text: '', length: 1 }
+  // A table's name that the engine's parser does not take.
+  const isTable = first?.text === '.' || isWord(before, 'as') || before?.text.startsWith('pg_') === true
+  if (isWord(token, 'at') && isTable && !isWord(first, 'time')) return { text: 'a_', length: 1 }
   return { text: token?.kind === 'word' ? token.text : undefined, length: 1 }
 }
 

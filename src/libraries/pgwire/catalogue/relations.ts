@@ -1,5 +1,5 @@
 // The relations of the catalogue that PostgreSQL programs read: names, columns, and the engine's types for those of
-// PostgreSQL. Object identifiers are 64-bit integers here, so that they compare and join with any number. Pure.
+// PostgreSQL. Object identifiers are integers of 32 bits, as programs expect that take those of 64 bits for texts. Pure.
 
 import { must } from '../../base/assert.ts'
 import { informationColumns } from './information-columns.ts'
@@ -30,12 +30,12 @@ const engineTypes: Readonly<Record<string, string>> = {
   int2vector: 'SMALLINT[]',
   int4: 'INTEGER',
   int8: 'BIGINT',
-  oid: 'BIGINT',
-  oidvector: 'BIGINT[]',
-  regproc: 'BIGINT',
+  oid: 'INTEGER',
+  oidvector: 'INTEGER[]',
+  regproc: 'INTEGER',
   text: 'VARCHAR',
   timestamptz: 'TIMESTAMP WITH TIME ZONE',
-  xid: 'BIGINT',
+  xid: 'INTEGER',
 }
 
 /** Relations that only the functions of the catalogue read. */
@@ -51,6 +51,15 @@ export const relations: ReadonlyMap<string, Relation> = new Map(
     ...relationsOf('information_schema', informationColumns),
     ...relationsOf('own', ownColumns),
   ].map((relation) => [relation.name, relation]),
+)
+
+/** Columns that PostgreSQL shows as names of functions. */
+export const functionColumns: ReadonlySet<string> = new Set(
+  [
+    ...Object.values(pgColumns)
+      .join(' ')
+      .matchAll(/(\w+):regproc/g),
+  ].map(([, name = '']) => name),
 )
 
 function relationsOf(schema: Relation['schema'], written: Readonly<Record<string, string>>): Relation[] {

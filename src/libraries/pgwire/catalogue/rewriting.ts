@@ -21,7 +21,8 @@ import {
 import { columnName, typeWord } from './column-names.ts'
 import { expression, ownCall, plainCall, listOf, refused, selectedRows, textOf, castTo } from './expressions.ts'
 import { functionReads } from './functions.ts'
-import { relations } from './relations.ts'
+import { relationOid } from './numbered.ts'
+import { functionColumns, relations } from './relations.ts'
 
 /** What a statement that was rewritten may ask. */
 export const postgresListings: ListingNames = { schema: listingSchema, relations, functions: functionReads }
@@ -55,6 +56,7 @@ const patterns: ReadonlyMap<string, string> = new Map([
   ['!~~*', 'not_ilike_escape'],
 ])
 const textTypes = new Set(['name', 'cstring', 'character_data', 'sql_identifier', 'yes_or_no', 'aclitem', 'inet'])
+const plainNumber = nodeOf({ id: 'BIGINT', type_info: null })
 const plainText = nodeOf({ id: 'VARCHAR', type_info: null })
 const numberTypes = new Set(['oid', 'xid', 'cid', 'cardinal_number'])
 
@@ -127,10 +129,15 @@ function isOther(node: JsonObject, ctes: ReadonlySet<string>): boolean {
   return more.length > 0 || !ctes.has(foldAscii(first))
 }
 
-/** `pg_get_keywords()`: a relation that is called. */
+/** Relations that are called. */
+const calls: ReadonlyMap<string, string> = new Map([
+  ['pg_available_extensions', 'pg_available_extensions'],
+  ['pg_get_keywords', 'pg_get_keywords'],
+  ['pg_show_all_settings', 'pg_settings'],
+])
+
 function calledRelation(call: JsonObject | undefined): string | undefined {
-  const name = functionName(call)
-  return name === 'pg_get_keywords' && list(call, 'children').length === 0 ? name : undefined
+  return list(call, 'children').length === 0 ? calls.get(functionName(call)) : undefined
 }
 
 function asksCatalogue(node: JsonObject): boolean {
@@ -191,12 +198,18 @@ function numberOf(named: JsonObject, kind: string): JsonObject {
 
 function castOf(node: JsonObject, inner: JsonObject): JsonObject {
   const type = child(node, 'cast_type')
-  const operand = child(node, 'child')
-  const kind = isClass(operand, 'CAST') ? namingTypes.get(typeWord(child(operand, 'cast_type'))) : undefined
+  const kind = namedBy(child(node, 'child'))
   const word = typeWord(type)
   const isText = text(type, 'id') === 'VARCHAR' || textTypes.has(word)
   if (kind !== undefined && isText) return ownCall(`name_of_${kind}`, [inner.get('child') ?? null], inner)
   return withArrayText(new Map(inner).set('cast_type', plainType(type)))
+}
+
+/** The kind of things that a value names: as its type says, or a column of functions. */
+function namedBy(node: JsonObject | undefined): string | undefined {
+  if (isClass(node, 'CAST')) return namingTypes.get(typeWord(child(node, 'cast_type')))
+  const column = isClass(node, 'COLUMN_REF') ? list(node, 'column_names').at(-1) : undefined
+  return typeof column === 'string' && functionColumns.has(foldAscii(column)) ? 'proc' : undefined
 }
 
 /** The engine's type for one of PostgreSQL's, in lists too. */
@@ -208,7 +221,7 @@ function plainType(type: JsonObject | undefined): JsonObject | null {
   }
   const word = typeWord(type)
   if (textTypes.has(word)) return plainText
-  if (numberTypes.has(word)) return nodeOf({ id: 'BIGINT', type_info: null })
+  if (numberTypes.has(word)) return plainNumber
   if (word === 'int2vector' || word === 'oidvector') return listOf('BIGINT')
   const isOfCatalog = info !== undefined && foldAscii(text(info, 'schema')) === 'pg_catalog'
   return isOfCatalog ? new Map(type).set('type_info', new Map(info).set('schema', '')) : type
@@ -246,6 +259,7 @@ function callOf(call: JsonObject): JsonObject {
   const kind = operands.length === 1 ? namingTypes.get(name) : undefined
   if (kind !== undefined) return numberOf(call, kind)
   if (name === 'format') return formatOf(call, operands)
+  if (name === 'substring' && operands.length === 2) return substringOf(call, operands)
   if (isClass(call, 'FUNCTION') && functionReads.has(name)) return ownCall(name, operands, call)
   const plain = foldAscii(text(call, 'schema')) === 'pg_catalog' ? new Map(call).set('schema', '') : call
   const other = otherNames.get(name)
@@ -276,6 +290,19 @@ function anyOf(subquery: JsonObject): JsonObject {
   return plainCall('list_contains', operands, subquery)
 }
 
+/** `substring(x FROM 'pattern')`: what matches, or what its first bracket does. */
+function substringOf(call: JsonObject, operands: readonly JsonValue[]): JsonObject {
+  const pattern = isClass(operands[1], 'CONSTANT') ? child(operands[1], 'value') : undefined
+  if (text(child(pattern, 'type'), 'id') !== 'VARCHAR') return call
+  const group = /(?<!\\)\((?!\?)/.test(text(pattern, 'value')) ? '1' : '0'
+  const found = plainCall(
+    'regexp_extract_all',
+    [...operands, castTo(nodeOf({ id: 'INTEGER', type_info: null }), textOf(group))],
+    new Map(),
+  )
+  return plainCall('list_extract', [found, castTo(plainNumber, textOf('1'))], call)
+}
+
 /** `format('%I.%s', a, b)` with a constant of those alone. Throws for all others. */
 function formatOf(call: JsonObject, [pattern, ...values]: readonly JsonValue[]): JsonObject {
   const written = isClass(pattern, 'CONSTANT') ? text(child(pattern, 'value'), 'value') : '%?'
@@ -296,7 +323,7 @@ function columnOf(column: JsonObject, { readsOthers, tables }: Context): JsonObj
   const [table, last] = list(column, 'column_names').slice(-2)
   if (typeof table === 'string' && last === 'tableoid') {
     const relation = tables.get(foldAscii(table)) ?? ''
-    if (relation !== '') return ownCall('number_of_class', [textOf(relation)], column)
+    if (relation !== '') return castTo(plainNumber, textOf(String(relationOid(relation))))
   }
   const word = readsOthers ? undefined : wordOf(column)
   if (word !== undefined) return ownCall(word, [], column)
@@ -329,8 +356,7 @@ function namedSelect(before: JsonObject, select: JsonObject, { shown: answers }:
     let column = rewritten
     if (!(column instanceof Map && original instanceof Map) || isClass(original, 'STAR')) return column
     if (functionName(original) === 'generate_series') column = plainCall('unnest', [column], column)
-    const isShown = answers.has(before) && isClass(original, 'CAST')
-    const kind = isShown ? namingTypes.get(typeWord(child(original, 'cast_type'))) : undefined
+    const kind = answers.has(before) ? namedBy(original) : undefined
     const shown = kind === undefined ? column : ownCall(`name_of_${kind}`, [new Map(column).set('alias', '')], column)
     return new Map(shown).set('alias', text(original, 'alias') || columnName(original) || '?column?')
   })
