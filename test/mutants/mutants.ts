@@ -245,8 +245,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a process serves any caller',
-    from: '[...read].every((id) => isOpen(id) || caller.mayRead(id))',
-    to: '[...read].every(() => true)',
+    from: 'areAll(read, (id) => isOpen(id) || caller.mayRead(id))',
+    to: 'areAll(read, () => true)',
     unit: 'test/node/engine/processes.test.ts',
   },
   {

@@ -39,7 +39,7 @@ export const Pin = Type.Object(
 export const PinText = Type.Optional(
   Type.Union([Type.String({ maxLength: 400 }), Type.Array(Type.String({ maxLength: 400 }), { maxItems: 1000 })], {
     description:
-      'alias@block, once for each dataset: the block that the name stands for, in place of the head; alias=dataset@block ' +
+      'alias@block, once for each dataset: the block that the name stands for, in place of the head. alias=dataset@block ' +
       'where the name is another than that of the dataset. When given, no other names resolve. param.<name>=<text> gives the value of the parameter $<name>.',
   }),
 )
