@@ -71,7 +71,7 @@ function written(value: JsonValue, writing: Writing): JsonValue {
     writing.readsListings = true
     return new Map(writtenMembers(value, writing))
   }
-  const changed = withConstantKeys(writtenMembers(value, writing), writing.missing.get(value) ?? 0)
+  const changed = withConstantKeys(withoutCommas(writtenMembers(value, writing)), writing.missing.get(value) ?? 0)
   if (!isRecursiveJson(changed)) return changed
   writing.checksJson = true
   return withCheckedJson(changed, writing.jsonCheck)
@@ -86,6 +86,26 @@ function isListing(node: JsonObject): boolean {
 /** True for a call of what is there with the tables of the catalog. */
 function isAsking(node: JsonObject): boolean {
   return isClass(node, 'FUNCTION') && text(node, 'schema') === listingSchema
+}
+
+/** Cross joins in another join as inner ones: the printer writes them as commas, which bind weaker than JOIN. */
+function withoutCommas(node: JsonObject): JsonObject {
+  if (text(node, 'type') !== 'JOIN') return node
+  const sides = isCross(node) ? ['right'] : ['left', 'right']
+  const inner = sides.flatMap((side) => {
+    const join = child(node, side)
+    return join !== undefined && isCross(join) ? [[side, innerJoin(join)] as const] : []
+  })
+  return inner.length === 0 ? node : new Map([...node, ...inner])
+}
+
+function isCross(node: JsonObject): boolean {
+  return text(node, 'type') === 'JOIN' && text(node, 'ref_type') === 'CROSS'
+}
+
+function innerJoin(cross: JsonObject): JsonObject {
+  const condition = constantOf(new Map(), { type: 'BOOLEAN', text: 'true' })
+  return withoutCommas(new Map([...cross, ...nodeOf({ condition, ref_type: 'REGULAR', join_type: 'INNER' })]))
 }
 
 /** The window, parted by so many constants as well. */

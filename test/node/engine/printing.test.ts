@@ -48,6 +48,22 @@ describe('the printed text', () => {
     ])
   })
 
+  test('keeps cross joins inside of other joins', async () => {
+    const [a, b, c] = ['(VALUES (1), (2)) a(x)', '(VALUES (3), (4), (5)) b(y)', '(VALUES (1), (5)) c(x)']
+    const joins = [
+      `${a} CROSS JOIN ${b} JOIN ${c} ON a.x = c.x`,
+      `${a}, ${b} LEFT JOIN ${c} ON b.y = c.x`,
+      `${c} LEFT JOIN (${a} CROSS JOIN ${b}) ON a.x = c.x`,
+      `${a} CROSS JOIN (${b} CROSS JOIN ${c})`,
+      `(${a} CROSS JOIN ${b} CROSS JOIN (VALUES (7), (8)) d(z)) RIGHT JOIN ${c} ON b.y = c.x`,
+      `(${a} CROSS JOIN ${b}) JOIN (VALUES (7), (8)) d(z) ON true JOIN ${c} USING (x)`,
+      `${a} CROSS JOIN ${b}, ${c}`,
+    ]
+    // A double is written as a cast, so that each is printed.
+    const { ours, own } = await both(joins.map((join) => `(SELECT count(*) + sum(1e0) FROM ${join})`))
+    expect(ours).toBe(own)
+  })
+
   test('a tree that says something else is told from one that does not', async () => {
     for (const [one, other, same] of [
       ['SELECT 1e3', 'SELECT 1000.0', false],
