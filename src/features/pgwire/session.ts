@@ -106,7 +106,7 @@ export class Session implements SessionView {
   /** A text of statements; an error ends it. */
   async #simple(written: string): Promise<void> {
     const isGood = await this.#answer(written, async () => this.#demandShort(written))
-    const sql = withLists(written)
+    const sql = isGood ? withLists(written) : ''
     const texts = isGood ? statementsIn(sql) : []
     let at = 0
     this.isText = texts.length > 1
