@@ -1,13 +1,14 @@
 // Makes the golden proofs of the dialect of today, once: a node over fresh datasets signs an answer to each statement of
-// scripts/golden/ with a key that nobody keeps. What is there already is never made again.
+// scripts/golden/ with a key that nobody keeps. What is there already is never made again: later functions get proofs behind it, over the
+// same datasets.
 // Usage: node scripts/golden-proofs.ts [FOLDER, by default that of the dialect in test/fixtures/proofs]
 
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { dialect } from '../src/node/engine/messages.ts'
-import { goldenFolder } from '../test/helpers/golden-proofs.ts'
+import { goldenFolder, goldenProofs } from '../test/helpers/golden-proofs.ts'
 import { serveNode } from '../test/helpers/run-node.ts'
 import { blockFreeStatements, exactStatements, pinnedStatements } from '../test/node/engine/statement-corpus.ts'
 import { functionLines } from './golden/functions.ts'
@@ -102,8 +103,9 @@ async function prove(
 
 async function main(): Promise<void> {
   const folder = process.argv[2] ?? goldenFolder(dialect)
-  if (existsSync(folder)) throw new Error(`${folder} is there: golden proofs are made once, and never changed`)
+  const known = existsSync(folder) ? goldenProofs(dialect).map(({ query }) => query) : undefined
   const data = await mkdtemp(join(tmpdir(), 'proofstream-golden-'))
+  if (known !== undefined) await cp(join(folder, 'store'), join(data, 'store'), { recursive: true })
   const node = await serveNode(data)
   const token = readFile(join(data, 'token'), 'utf8').then((text) => text.trim())
   const ask: Ask = async (path, method, body, mediaType = 'application/json') =>
@@ -116,10 +118,12 @@ async function main(): Promise<void> {
   const refused: string[] = []
   try {
     const made = new Map<string, Made>()
-    for (const dataset of goldenDatasets) made.set(dataset.name, await make(ask, dataset))
-    const own = [...inTurns(linesOf(functionLines).map(statementOf), 100), ...inTurns(linesOf(statementLines), 20)]
+    for (const dataset of known === undefined ? goldenDatasets : []) made.set(dataset.name, await make(ask, dataset))
+    const calls = inTurns(linesOf(functionLines).map(statementOf), 100)
+    const own = [...calls, ...inTurns(linesOf(statementLines), 20)]
     const corpus = inTurns([...exactStatements, ...blockFreeStatements, ...pinnedStatements].map(ofCorpus), 8)
-    for (const request of [...requests, ...own, ...corpus]) {
+    const later = known && calls.filter(({ query }) => !known.includes(query))
+    for (const request of later ?? [...requests, ...own, ...corpus]) {
       const answer = await prove(ask, request, made)
       if ('proof' in answer) proofs.set(JSON.stringify(JSON.parse(answer.proof).commitment), answer.proof)
       else if (corpus.includes(request)) refused.push(`${request.query}\n    ${answer.refusal}`)
@@ -129,8 +133,8 @@ async function main(): Promise<void> {
     await node.end('SIGTERM')
   }
   await mkdir(folder, { recursive: true })
-  await writeFile(join(folder, 'proofs.ndjson'), [...proofs.values()].map((proof) => `${proof}\n`).join(''))
-  for (const part of ['datasets', 'names'])
+  await appendFile(join(folder, 'proofs.ndjson'), [...proofs.values()].map((proof) => `${proof}\n`).join(''))
+  for (const part of known === undefined ? ['datasets', 'names'] : [])
     await cp(join(data, 'store', part), join(folder, 'store', part), { recursive: true })
   await rm(data, { recursive: true })
   process.stdout.write(`${refused.map((text) => `no proof: ${text}\n`).join('')}${proofs.size} proofs in ${folder}\n`)

@@ -55,6 +55,7 @@ date_trunc('month', d), date_trunc('hour', c), datetrunc('week', c), date_trunc(
 date_diff('day', d, DATE '2024-03-01'), datediff('month', d, DATE '2024-03-01'), date_sub('month', d, DATE '2024-03-31'), datesub('hour', c, TIMESTAMP '2024-03-01')
 date_add(d, INTERVAL 1 MONTH), d + 1, d - 1, d - DATE '2000-01-01', c + INTERVAL '1 day 2 hours', c - INTERVAL 90 MINUTE, age(c, TIMESTAMP '2000-01-01')
 strftime(d, '%Y-%m-%d %a %j'), strftime(c, '%H:%M:%S.%f %p'), strftime(event_time, '%c'), strptime('2024-02-29 13:00', '%Y-%m-%d %H:%M'), try_strptime(s, '%Y')
+to_char(d, 'YYYY-MM-DD, IW'), to_char(c, 'YYYY-MM-DD"T"HH24:MI:SS.US'), to_char(event_time, 'FMDD. FMMonth, Dy HH12 AM'), to_date('29 Feb 2024', 'DD Mon YYYY'), to_timestamp('2024-02-29 13:00', 'YYYY-MM-DD HH24:MI')
 strptime('3 Feb 2020', ['%d %b %Y', '%Y']), time_bucket(INTERVAL 10 DAY, d), time_bucket(INTERVAL '1 month', c), time_bucket(INTERVAL 2 HOUR, event_time)
 make_date(2024, 2, 29), make_date(19000), make_time(13, 14, 15.5), make_timestamp(2024, 2, 29, 1, 2, 3.5), make_timestamp(1700000000000000), make_timestamp_ms(1700000000000)
 make_timestamp_ns(1700000000000000001), make_timestamptz(2024, 2, 29, 1, 2, 3.5), make_timestamptz(1700000000000000), make_timestamptz(2024, 7, 1, 1, 2, 3, 'Europe/Oslo'), to_timestamp(1.5)

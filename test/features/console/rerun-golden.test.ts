@@ -22,6 +22,6 @@ describe.runIf(hasBrowserEngine && chromium !== undefined)('the page that runs q
     }
     const { same = [], unknown = [], ...others } = said
     expect(others).toEqual({})
-    expect([same.length, unknown.length]).toEqual([539, 109])
+    expect([same.length, unknown.length]).toEqual([539, 110])
   })
 })
