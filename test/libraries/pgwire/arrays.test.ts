@@ -12,6 +12,10 @@ describe('an array as text', () => {
     ['{New York,x}', ['New York', 'x']],
     [String.raw`{"a,b","say \"hi\"","c\\d",""}`, ['a,b', 'say "hi"', String.raw`c\d`, '']],
     [String.raw`{"\a",b\,c}`, ['a', 'b,c']],
+    [String.raw`{a\,}`, ['a,']],
+    [String.raw`{a\ , b }`, ['a ', 'b']],
+    ['{\u00a0,a\u00a0,\u2003b}', ['\u00a0', 'a\u00a0', '\u2003b']],
+    ['{\u00a0}', ['\u00a0']],
     ["{it's,f(x),[1]}", ["it's", 'f(x)', '[1]']],
     ['{"NULL",null}', ['NULL', null]],
     ['{{1},{2}}', undefined],
@@ -32,6 +36,14 @@ describe('an array as text', () => {
     expect(elementsOf(arrayText(items))).toEqual(items)
     expect(elementsOf(`{${'a'.repeat(1_000_000)}`)).toBeUndefined()
     expect(elementsOf(`{${'a'.repeat(1_000_000)}"}`)).toBeUndefined()
+  })
+
+  test('of many blanks takes no time in their square', () => {
+    const wide = ' '.repeat(1_000_000)
+    expect(elementsOf(`{a${wide},${wide}b${wide}c${wide}}${wide}`)).toEqual(['a', `b${wide}c`])
+    for (const array of [`{a,${wide}{}`, `{a${wide}{}`, `{a${wide}`, `{${wide}`, `{a,${wide}}`, `{"a"${wide}b}`]) {
+      expect(elementsOf(array)).toBeUndefined()
+    }
   })
 
   test('and as a list', () => {
