@@ -49,6 +49,8 @@ export class Session implements SessionView {
         const message = await wire.message()
         if (message === undefined || message.kind === 'end') return
         await this.#take(message)
+        // Answers wait for a Sync, but not without end.
+        await wire.relieve()
       }
     } finally {
       await this.portals.closeAll('all')
@@ -67,8 +69,6 @@ export class Session implements SessionView {
     if (this.#isPassing) return
     if (message.kind === 'query') return await this.#simple(this.#withoutDatabase(message.sql))
     await this.#answer(this.#sqlOf(message), async () => await this.#extended(message))
-    // Answers wait for a Sync, but not without end.
-    await wire.relieve()
   }
 
   /** The text that a message is about. */
@@ -186,6 +186,10 @@ export class Session implements SessionView {
         `bind message has ${formats.length} parameter formats but ${values.length} parameters`,
       )
     }
+    const { sqlBytes } = this.parts.context.limits
+    // As text and in the statement they have a limit of their own; few values have less text than a quarter of their bytes.
+    if (values.reduce((sum, bytes) => sum + (bytes?.length ?? 0), 0) > 4 * sqlBytes)
+      throw new PostgresFault('54000', `The parameters have more than ${4 * sqlBytes} bytes.`)
     const formatAt = (at: number): number => formats[formats.length === 1 ? 0 : at] ?? 0
     const bound = values.map((bytes, at) => parameterOf(at + 1, prepared.types[at] ?? 0, formatAt(at), bytes))
     if (resultFormats.some((format) => format !== 0 && format !== 1))

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { TLSSocket, type SecureContext } from 'node:tls'
 import { concatBytes } from '../../libraries/base/bytes.ts'
-import type { Clock } from '../../libraries/base/clock.ts'
+import { type Clock, nextTurn } from '../../libraries/base/clock.ts'
 import { type ClientMessage, MessageCutter, ProtocolFault, type StartMessage } from '../../libraries/pgwire/frontend.ts'
 
 /** What a client may send ahead of its answers. */
@@ -16,6 +16,8 @@ const lingerMs = 2_000
 const tlsHandshake = 0x16
 /** Answers are gathered up to so many bytes. */
 const gatheredBytes = 64 * 1024
+/** Other connections have their turn after so long. */
+const turnMs = 5
 
 export interface WireOptions {
   readonly clock: Clock
@@ -33,6 +35,7 @@ export class Wire {
   #waiting: Uint8Array[] = []
   #waitingBytes = 0
   #isEnded = false
+  #turnBeganMs = 0
   /** Of the one who waits for bytes. */
   #wake: () => void = () => {}
   /** Makes room for a large message; frees it again. Before it is set none may come. Throws NodeError `Saturated`, ProtocolFault. */
@@ -129,9 +132,13 @@ export class Wire {
     await this.#drained()
   }
 
-  /** Sends what waits, once it is much. Throws WireClosed. */
+  /** Sends what waits, once it is much, and lets others have their turn. Throws WireClosed. */
   async relieve(): Promise<void> {
     if (this.#waitingBytes >= gatheredBytes) await this.flush()
+    const { clock } = this.#options
+    if (clock.monotonicMs() - this.#turnBeganMs < turnMs) return
+    await nextTurn()
+    this.#turnBeganMs = clock.monotonicMs()
   }
 
   /** Sends what waits and ends the connection; a client that does not hear it has no more than a moment. */
@@ -171,6 +178,7 @@ export class Wire {
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
+      this.#turnBeganMs = this.#options.clock.monotonicMs()
     }
   }
 

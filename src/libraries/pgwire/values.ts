@@ -13,6 +13,8 @@ const [time, timestamp, timestamptz, interval, numeric, uuid, jsonb] = [1083, 11
 /** char, name, text, unknown, bpchar, varchar, json: the same bytes in either form. */
 const texts = new Set([0, 18, 19, 25, 114, 705, 1042, 1043])
 const dayMs = 86_400_000
+/** Of a numeric on each side of its point, as many as a double has; and of the elements of an array. */
+const [groupsMost, charactersMost] = [90, 256 * 1024]
 /** 2000-01-01, from which binary times count. */
 const epochMs = 946_684_800_000
 
@@ -163,13 +165,17 @@ function arrayElements(view: DataView): (string | null)[] {
   if (arrayOids.has(int32(8))) throw wrong
   if (dimensions !== 1) throw new PostgresFault('0A000', 'Arrays of arrays are not taken.')
   const [oid, elements]: [number, (string | null)[]] = [int32(8), []]
-  let at = 20
+  let [at, characters] = [20, 0]
   for (let left = int32(12); left > 0; left--) {
     const length = int32(at)
     at += 4
     if (length > view.byteLength - at) throw wrong
     const bytes = length < 0 ? undefined : new Uint8Array(view.buffer, view.byteOffset + at, length)
-    elements.push(bytes === undefined ? null : parameterOf(1, oid, 1, bytes).text)
+    const text = bytes === undefined ? null : parameterOf(1, oid, 1, bytes).text
+    elements.push(text)
+    characters += text?.length ?? 0
+    if (characters > charactersMost)
+      throw new PostgresFault('54000', `more than ${charactersMost} characters in an array`)
     at += Math.max(length, 0)
   }
   if (at !== view.byteLength) throw wrong
@@ -183,6 +189,8 @@ function numericOf(view: DataView): string {
     throw new PostgresFault('22P03', 'incorrect binary data format in bind parameter')
   const [weight, sign, scale] = [view.getInt16(2), view.getUint16(4), view.getUint16(6)]
   if (sign !== 0 && sign !== 0x4000) return sign === 0xc000 ? 'NaN' : sign === 0xd000 ? 'Infinity' : '-Infinity'
+  // Few bytes say many zeros.
+  if (weight >= groupsMost || scale > 4 * groupsMost) throw new PostgresFault('22003', 'value overflows numeric format')
   const digit = (at: number): string => String(at < 0 || at >= count ? 0 : view.getInt16(8 + 2 * at)).padStart(4, '0')
   const whole = Array.from({ length: Math.max(weight + 1, 1) }, (_, at) => digit(weight < 0 ? -1 : at)).join('')
   const rest = Array.from({ length: Math.ceil(scale / 4) }, (_, at) => digit(weight + 1 + at)).join('')

@@ -57,6 +57,36 @@ async function readSlowly(one: raw.RawClient): Promise<{ readonly counter: Count
   return { counter, rss }
 }
 
+describe('turns', () => {
+  test('of others come between the statements of one text, and between messages', async () => {
+    const [many, one] = [await raw.RawClient.session(port), await raw.RawClient.session(port)]
+    const message = Buffer.concat([raw.parse('show jit'), raw.bind(), raw.execute()])
+    for (const much of [
+      [raw.query('set a.b = 1;'.repeat(5000))],
+      [...Array.from({ length: 4000 }, () => message), raw.sync],
+    ]) {
+      const order: string[] = []
+      many.send(...much)
+      one.send(raw.query('show jit'))
+      await Promise.all([many.until('Z').then(() => order.push('many')), one.until('Z').then(() => order.push('one'))])
+      expect(order).toEqual(['one', 'many'])
+    }
+    for (const client of [many, one]) client.end()
+  })
+
+  test('values and texts that are too long are refused before they are read', async () => {
+    const one = await raw.RawClient.session(port)
+    const values = [`{${'1,'.repeat(200_000)}1}`]
+    expect(await one.ask(raw.parse('select $1', '', [1007]), raw.bind({ values }), raw.sync)).toEqual([
+      '1',
+      'E 54000',
+      'Z I',
+    ])
+    expect(await one.ask(raw.query(`select '{',${'1,'.repeat(400_000)}1`))).toEqual(['E 54000', 'Z I'])
+    one.end()
+  })
+})
+
 describe('large answers', () => {
   test('200,000 rows of a kilobyte to a slow reader, in bounded memory', async () => {
     const one = await raw.RawClient.session(port)

@@ -152,6 +152,9 @@ describe('in binary form', () => {
     ['numeric', '00000000c0000000', 'VARCHAR NaN'],
     ['numeric', '00000000f0000020', 'VARCHAR -Infinity'],
     ['numeric', '0002000000000000 0005', '22P03'],
+    ['numeric', '0000005a00000000', '22003'],
+    ['numeric', '00007fff0000ffff', '22003'],
+    ['numeric', '0000000000000169', '22003'],
     ['numeric', '00', '22P03'],
     [
       'int4[]',
@@ -174,6 +177,11 @@ describe('in binary form', () => {
     ['int4[]', '00', '22P03'],
   ])('%s %s: %s', (type, hex, says) => {
     expect(binary(type, hex)).toBe(says)
+  })
+
+  test('an array whose few bytes say much', () => {
+    const head = '0000000100000000000006a4 00000400 00000001'
+    expect(binary('numeric[]', head + '0000000a 00010059000000000001'.repeat(1024))).toBe('54000')
   })
 
   test('a form that is neither', () => {
