@@ -239,7 +239,7 @@ function prepare(words: Words): Statement {
     words.peek() === '('
       ? words
           .inBrackets()
-          .replaceAll(/\([^)]*\)/g, '')
+          .replaceAll(/\([^()]*\)/g, '')
           .split(',')
           .map(oidOfType)
       : []

@@ -26,7 +26,7 @@ const isolation = (value: string): string | undefined =>
 
 /** Milliseconds: a number, or one with a unit. */
 function duration(value: string): string | undefined {
-  const [, digits, unit = 'ms'] = /^\s*(\d{1,10}(?:\.\d{1,6})?)\s*(us|ms|s|min|h|d)?\s*$/.exec(value) ?? []
+  const [, digits, unit = 'ms'] = /^(\d{1,10}(?:\.\d{1,6})?)\s*(us|ms|s|min|h|d)?$/.exec(value.trim()) ?? []
   if (digits === undefined) return undefined
   const millis = { us: 0.001, ms: 1, s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 }[unit] ?? 1
   const ms = Math.round(Number(digits) * millis)

@@ -326,3 +326,7 @@ test('any words are a statement or refused with a state', () => {
     { numRuns: 5_000 },
   )
 })
+
+test('brackets that stay open take no time in their square', () => {
+  expect(() => statementOf(`prepare p('${'('.repeat(1_000_000)}') as select 1`)).toThrow('does not exist')
+})

@@ -155,3 +155,7 @@ test('all of them have a value and a name as it is written', () => {
   expect(all.map(([name]) => name)).toEqual(expect.arrayContaining(['DateStyle', 'TimeZone', 'search_path']))
   expect(new Set(all.map(([name]) => name)).size).toBe(all.length)
 })
+
+test('a long value is refused in no time of its square', () => {
+  expect(() => new SessionSettings({}).set('statement_timeout', `1${' '.repeat(1_000_000)}x`)).toThrow(PostgresFault)
+})
