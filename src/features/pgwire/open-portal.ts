@@ -1,8 +1,7 @@
 // Opens the rows of a portal, in the form that its client wants.
 
 import { NodeError } from '../../libraries/base/errors.ts'
-import { arrayOids } from '../../libraries/pgwire/catalogue/types.ts'
-import { withConstants } from '../../libraries/pgwire/constants.ts'
+import { withConstants, writtenOids } from '../../libraries/pgwire/constants.ts'
 import { sampleOf } from '../../libraries/pgwire/values.ts'
 import { newPortal, type Portal, type Prepared } from './portals.ts'
 import { describedRows, OpenRows, type RowForm } from './rows.ts'
@@ -33,8 +32,7 @@ export async function openRows(session: SessionView, portal: Portal, form: RowFo
   const account = accountOf(session)
   const { sql, types } = portal.prepared
   const { kept } = session.transaction
-  const hasArrays = types.some((oid) => arrayOids.has(oid))
-  const told = hasArrays
+  const told = types.some((oid) => writtenOids.has(oid))
     ? { sql: withConstants(sql, portal.values, types), values: [] }
     : { sql, values: portal.values }
   return await session.running(async ({ caller }) => {

@@ -1,10 +1,12 @@
 // Values as constants of a statement, and what a statement says of the types of its parameters. Pure.
 
 import { maxParameters, type Parameter } from '../model/parameters.ts'
+import { utf8 } from '../base/bytes.ts'
 import { lexSql, type SqlToken } from '../sql/lexer.ts'
 import { elementsOf, listText } from './arrays.ts'
 import { arrayOids, type PgType, pgTypes, typeCalled } from './catalogue/types.ts'
 import { PostgresFault } from './report.ts'
+import { parameterOf } from './values.ts'
 
 const castTo = /^\s*::\s*([a-z]\w*(?: (?:precision|varying|with(?:out)? time zone))?)\s*(?:\([\d, ]*\))?\s*(\[\s*\])?/i
 
@@ -15,6 +17,16 @@ function castType(rest: string): PgType | undefined {
 }
 
 const textArray = 1009
+const [bytea, interval, numeric, numerics] = [17, 1186, 1700, 1231]
+/** Arrays whose members are written with their type, and that of a member. */
+const memberTypes = new Map([
+  [1001, bytea],
+  [1021, 700],
+  [1022, 701],
+  [numerics, numeric],
+])
+/** Values of these types are written into the statement: as text they would mean what stands beside them, 10.5 the integer 11. */
+export const writtenOids: ReadonlySet<number> = new Set([...arrayOids, bytea, interval, numeric])
 
 /**
  * The types of the parameters of a statement: as its client says, else as it says itself, `$1::date`, `= ANY ($2)`, else 0. Throws
@@ -78,7 +90,10 @@ export function withConstants(sql: string, values: readonly Parameter[], oids: r
     const oid = oids[Number(text) - 1] ?? 0
     const member = arrayOids.has(oid) && value.type !== 'NULL' ? membership(tokens, at) : undefined
     out += member === undefined ? sql.slice(done, start) : sql.slice(done, member.from).trimEnd()
-    out += member === undefined ? constantOf(value, oid) : `${member.word} (${membersOf(arrayOf(value.text))}`
+    out +=
+      member === undefined
+        ? constantOf(value, oid)
+        : `${member.word} (${membersOf(arrayOf(value.text, oid), memberTypes.get(oid))}`
     done = end
   }
   return out + sql.slice(done)
@@ -87,20 +102,52 @@ export function withConstants(sql: string, values: readonly Parameter[], oids: r
 function constantOf({ type, text }: Parameter, oid: number): string {
   if (type === 'NULL') return 'NULL'
   const array = arrayOids.has(oid) ? pgTypes.find((one) => one.oid === oid) : undefined
-  if (array !== undefined) return `CAST(${quoted(listText(arrayOf(text)))} AS ${array.shown})`
-  if (type === 'VARCHAR') return quoted(text)
+  if (array !== undefined) {
+    const items = arrayOf(text, oid)
+    const decimal = oid === numerics ? decimalOf(items) : undefined
+    return `CAST(${quoted(listText(items))} AS ${decimal === undefined ? array.shown : `${decimal}[]`})`
+  }
+  if (type === 'VARCHAR') return typedText(text, oid)
   return type === 'BOOLEAN' ? text : `CAST(${text} AS ${type})`
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-function membersOf(elements: readonly (string | null)[]): string {
-  const written = elements.map((one) => (one === null ? 'NULL' : quoted(one)))
+function typedText(text: string, oid: number): string {
+  const words: Readonly<Record<number, string | undefined>> = {
+    [bytea]: 'BLOB',
+    [interval]: 'INTERVAL',
+    [numeric]: decimalOf([text]),
+    700: 'FLOAT',
+    701: 'DOUBLE',
+  }
+  const word = words[oid]
+  return word === undefined ? quoted(text) : `CAST(${quoted(text)} AS ${word})`
+}
+
+const decimal = /^[+-]?0*(?!0)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,4}))?$/i
+
+/** The type that keeps all digits of numbers; undefined where none does. */
+function decimalOf(texts: readonly (string | null)[]): string | undefined {
+  let [whole, scale] = [1, 0]
+  for (const text of texts) {
+    if (text === null) continue
+    const [, digits, rest = '', power = '0'] = decimal.exec(text.trim()) ?? []
+    if (digits === undefined) return undefined
+    whole = Math.max(whole, digits.length + Number(power))
+    scale = Math.max(scale, rest.length - Number(power))
+  }
+  return whole + scale > 38 ? undefined : `DECIMAL(${whole + scale},${scale})`
+}
+
+function membersOf(elements: readonly (string | null)[], oid = 0): string {
+  const written = elements.map((one) => (one === null ? 'NULL' : typedText(one, oid)))
   return elements.length === 0 ? 'SELECT NULL WHERE false' : written.join(', ')
 }
 
-function arrayOf(text: string): (string | null)[] {
+function arrayOf(text: string, oid: number): (string | null)[] {
   const elements = elementsOf(text)
   if (elements === undefined) throw new PostgresFault('22P02', `malformed array literal: "${text.slice(0, 100)}"`)
-  return elements
+  const isHex = (one: string): boolean => memberTypes.get(oid) === bytea && /^\\x(?:[0-9a-f]{2})*$/i.test(one)
+  return elements.map((one) => (one !== null && isHex(one) ? parameterOf(1, bytea, 0, utf8(one)).text : one))
 }

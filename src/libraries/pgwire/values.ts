@@ -51,6 +51,7 @@ function fromText(oid: number, text: string): Value {
     case oids.oid:
       return integer(text.trim(), text)
     case oids.float4:
+      return float(text.trim(), text, Math.fround)
     case oids.float8:
       return float(text.trim(), text)
     case oids.bool:
@@ -70,10 +71,10 @@ function integer(digits: string, text: string): Value {
   return { type: 'BIGINT', text: String(value) }
 }
 
-function float(number: string, text: string): Value {
+function float(number: string, text: string, size: (value: number) => number = Number): Value {
   if (/^[+-]?(?:nan|inf(?:inity)?)$/i.test(number)) return varchar(number)
   if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(number)) throw invalid('double precision', text)
-  const value = Number(number)
+  const value = size(Number(number))
   const isOut = !Number.isFinite(value) || (value === 0 && /[1-9]/.test(number.replace(/e.*/i, '')))
   if (isOut) throw new PostgresFault('22003', `"${text.slice(0, 50)}" is out of range for type double precision`)
   return doubleOf(value)

@@ -31,6 +31,20 @@ const same: Readonly<Record<string, Talk>> = {
     [q('commit')],
     [execute('p'), sync],
   ],
+  'values of types that a client says': [
+    ['n > $1', [1700], '1.5'],
+    ['n = $1', [1700], '1.4'],
+    ['n = any($1)', [1231], '{1.4,3.0}'],
+    ['n = any($1)', [1022], '{1.4,3.0}'],
+    ['$1 < $2 or n = 1', [1700, 1700], '9', '10'],
+    ['$1 < $2 or n = 1', [1186, 1186], '9 days', '10 days'],
+    ["md5($1) = '90b82cfd67e3a72ceb8d642b3085f86d'", [17], String.raw`\x01ff`],
+  ].map(([where, types, ...values]) => [
+    parse(`select n from (values (1), (2), (3)) as t(n) where ${String(where)} order by n`, '', types as number[]), // the second of each
+    bind({ values: values.map(String) }),
+    execute(),
+    sync,
+  ]),
   'a cursor': [
     [q(`begin; declare c cursor for ${rows}`)],
     [q('fetch 2 from c')],

@@ -35,6 +35,35 @@ describe('arrays', () => {
     expect(withConstants(sql, [varchar('1', "{x,it's,NULL}")], types)).toBe(written)
   })
 
+  test.each<[type: number, value: string, one: string, member?: string]>([
+    [1700, '10.5', "CAST('10.5' AS DECIMAL(3,1))"],
+    [1700, '-0012e3', "CAST('-0012e3' AS DECIMAL(5,0))"],
+    [1700, '1E-3', "CAST('1E-3' AS DECIMAL(4,3))"],
+    [1700, '0.05', "CAST('0.05' AS DECIMAL(3,2))"],
+    [1700, 'NaN', "'NaN'"],
+    [1700, '1'.repeat(39), `'${'1'.repeat(39)}'`],
+    [17, String.raw`\x01\xFF`, String.raw`CAST('\x01\xFF' AS BLOB)`],
+    [1186, '1 day', "CAST('1 day' AS INTERVAL)"],
+    [1231, '{1.5,0.0001,NULL}', `CAST('["1.5","0.0001",NULL]' AS DECIMAL(5,4)[])`],
+    [1001, String.raw`{"\\x01ff",NULL}`, String.raw`CAST('["\\x01\\xFF",NULL]' AS bytea[])`],
+  ])('the type of a value is written where a text would mean another: %i %s', (type, value, written) => {
+    expect(withConstants('select $1', [varchar('1', value)], [type])).toBe(`select ${written}`)
+  })
+
+  test('members that are no integers have their type', () => {
+    const written = (type: number, value: string): string =>
+      withConstants('select n = any($1)', [varchar('1', value)], [type])
+    expect(written(1231, '{10.4}')).toBe("select n IN (CAST('10.4' AS DECIMAL(3,1)))")
+    expect(written(1022, '{10.4}')).toBe("select n IN (CAST('10.4' AS DOUBLE))")
+    expect(written(1021, '{10.4}')).toBe("select n IN (CAST('10.4' AS FLOAT))")
+    expect(written(1001, String.raw`{"\\x01ff"}`)).toBe(String.raw`select n IN (CAST('\x01\xFF' AS BLOB))`)
+  })
+
+  test('a number of many digits takes no time in their square', () => {
+    for (const digit of ['0', '1', ' '])
+      expect(withConstants('$1', [varchar('1', `${digit.repeat(1_000_000)}x`)], [1700]).length).toBe(1_000_003)
+  })
+
   test('of none, and those that are none', () => {
     expect(withConstants('select a = any($1)', [varchar('1', '{}')], [1009])).toBe(
       'select a IN (SELECT NULL WHERE false)',
