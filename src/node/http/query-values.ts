@@ -95,7 +95,7 @@ export function parametersOfQuery(query: Readonly<Record<string, unknown>>): Par
 export function pinsOfQuery(pin: string | string[] | undefined): readonly NamePin[] | undefined {
   if (pin === undefined) return undefined
   return [pin].flat().map((text) => {
-    const [, alias, name, block] = /^(?:((?!did:)[^=/]+)=)?([^=]+)@([^@]*)$/i.exec(text) ?? []
+    const [, alias, name, block] = /^(?:((?!did:)[^=/]{1,210})=)?([^=]+)@([^@]*)$/i.exec(text) ?? []
     if (name !== undefined && block !== undefined) return { ...defined({ alias }), name, blockHash: hashOf(block) }
     throw new NodeError('InvalidParameter', `pin is '${text.slice(0, 100)}', which is not a name and block.`, {
       hint: 'A pin is account/dataset@f1620…, did:odf:…@f1620…, or name=account/dataset@f1620… for a name of the statement.',

@@ -231,9 +231,11 @@ describe('proofs', async () => {
     const { bytes } = await live.call(address.slice(live.node.url.length))
     const { datasets } = JSON.parse(bytes.toString()).input
     expect(datasets.map(({ alias }: { alias: string }) => alias)).toEqual(['Words', 'demo/words', 'words'])
-    // A name with a slash is that of its dataset.
-    const other = await live.call(address.slice(live.node.url.length).replace('pin=words%3D', 'pin=demo%2Fother%3D'))
-    expect([other.status, other.at('error.kind') ?? other.at('kind')]).toEqual([400, 'InvalidParameter'])
+    // A name with a slash is that of its dataset; longer ones cannot be verified.
+    for (const alias of ['demo%2Fother', 'w'.repeat(211)]) {
+      const other = await live.call(address.slice(live.node.url.length).replace('pin=words%3D', `pin=${alias}%3D`))
+      expect([other.status, other.at('error.kind') ?? other.at('kind')]).toEqual([400, 'InvalidParameter'])
+    }
   })
 
   test('of times in the words of PostgreSQL', async () => {
