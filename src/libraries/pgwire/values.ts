@@ -73,7 +73,7 @@ function integer(digits: string, text: string): Value {
 
 function float(number: string, text: string, size: (value: number) => number = Number): Value {
   if (/^[+-]?(?:nan|inf(?:inity)?)$/i.test(number)) return varchar(number)
-  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(number)) throw invalid('double precision', text)
+  if (!/^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i.test(number)) throw invalid('double precision', text)
   const value = size(Number(number))
   const isOut = !Number.isFinite(value) || (value === 0 && /[1-9]/.test(number.replace(/e.*/i, '')))
   if (isOut) throw new PostgresFault('22003', `"${text.slice(0, 50)}" is out of range for type double precision`)

@@ -187,6 +187,10 @@ describe('in binary form', () => {
     expect(binary('numeric[]', head + '0000000a 00010059000000000001'.repeat(1024))).toBe('54000')
   })
 
+  test('a text of many digits that is no number takes no time in their square', () => {
+    expect(taken('float8', 0, Buffer.from(`${'1'.repeat(1_000_000)}x`))).toBe('22P02')
+  })
+
   test('a form that is neither', () => {
     expect([taken('int4', 2, new Uint8Array(4)), taken('text', -1, new Uint8Array(4))]).toEqual(['08P01', '08P01'])
   })
