@@ -245,10 +245,10 @@ async function datasetsOf(
   caller: Caller,
 ): Promise<readonly DatasetPin[] | undefined> {
   if (account === undefined && kept === undefined) return undefined
-  const { tables, listings } = await replica.engine.analyze(sql, askingOf(replica.catalog, caller))
+  const { tables } = await replica.engine.analyze(sql, askingOf(replica.catalog, caller))
   const isBare = (parts: readonly string[]): boolean =>
     account !== undefined && parts.length === 1 && isBareName(parts[0] ?? '')
-  if (listings.length > 0 || (kept === undefined && !tables.some(({ parts }) => isBare(parts)))) return undefined
+  if (kept === undefined && !tables.some(({ parts }) => isBare(parts))) return undefined
   const reader = new Reader(replica.catalog, caller.mayRead)
   const datasets: DatasetPin[] = []
   for (const { parts, position } of tables) {

@@ -80,7 +80,7 @@ export async function bindQuery(deps: BindDeps, request: Bindable, caller: Calle
   const pinned = await pinnedList(reader, datasets ?? [], bindings)
   const listings = await listingsFor(reader, {
     names: analysis.listings,
-    arePinned: datasets !== undefined,
+    arePinned: datasets !== undefined && caller.connection === undefined,
     listingRows: deps.limits.listingRows,
     ...defined({ connection: caller.connection }),
   })

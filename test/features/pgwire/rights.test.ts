@@ -155,6 +155,16 @@ describe('a database is an account', () => {
     expect(await statesOf({ port, database: 'ACME' }, ...sql)).toEqual(['00000', '42P01', '42P01', '42P01'])
   })
 
+  test('whose bare names stand beside questions to the catalogue', async () => {
+    const sql = [
+      'select a, current_database() from open',
+      "select a from open where 'open' in (select relname from pg_class)",
+      'select a from nothing, pg_class',
+      'select a, current_database() from secret',
+    ]
+    expect(await statesOf({ port, database: 'acme' }, ...sql)).toEqual(['00000', '00000', '42P01', '42P01'])
+  })
+
   // Whose datasets are all private is not told from one that is not there (test/node/http/hidden.test.ts).
   test('that is hidden where nothing of it may be read', async () => {
     for (const database of ['hidden', 'nothing']) {
