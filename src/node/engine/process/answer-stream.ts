@@ -24,6 +24,7 @@ export interface AnswerStream {
 export class AnswerPipe implements StreamReader {
   readonly #waiting: Piece[] = []
   readonly #onLeave: () => void
+  #isRead = false
   #onChange: (() => void) | undefined
   #state:
     | { readonly kind: 'open' }
@@ -61,7 +62,25 @@ export class AnswerPipe implements StreamReader {
   }
 
   /** The pieces from `first` on. */
-  async *read(first: Uint8Array): AsyncGenerator<Uint8Array, StreamEnd> {
+  read(first: Uint8Array): AsyncGenerator<Uint8Array, StreamEnd> {
+    const pieces = this.#read(first)
+    const close = pieces.return.bind(pieces)
+    // A generator that has not begun does nothing at its end.
+    pieces.return = async (end) => {
+      if (!this.#isRead) this.#leave()
+      this.#isRead = true
+      return await close(end)
+    }
+    return pieces
+  }
+
+  #leave(): void {
+    this.#onLeave()
+    for (const { taken } of this.#waiting.splice(0)) taken()
+  }
+
+  async *#read(first: Uint8Array): AsyncGenerator<Uint8Array, StreamEnd> {
+    this.#isRead = true
     let isOver = false
     try {
       if (first.length > 0) yield first
@@ -79,8 +98,7 @@ export class AnswerPipe implements StreamReader {
         }
       }
     } finally {
-      if (!isOver) this.#onLeave()
-      for (const { taken } of this.#waiting.splice(0)) taken()
+      if (!isOver) this.#leave()
     }
   }
 }
