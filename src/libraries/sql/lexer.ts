@@ -11,8 +11,8 @@ export interface SqlToken {
   readonly text: string
 }
 
-/** The engine's own lexer takes time in the square of the depth. Deeper comments, and open ones, are unfair. */
-const maxCommentDepth = 100
+/** The engine's own lexer takes time in the square of the depth, and of how many there are. Beyond, and open ones, are unfair. */
+const [maxCommentDepth, maxComments] = [100, 1000]
 
 const space = /[\s\u00a0\u2000-\u200b\u202f\u205f\u3000\ufeff]+/y
 const word = /[A-Za-z_\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*/y
@@ -24,11 +24,11 @@ const operator = /::|:=|->>|->|[<>=!~^|&@#*/%+-]+|./suy
 /** Tokens of `sql` in order; never throws: what is left open ends with the text. */
 export function lexSql(sql: string): SqlToken[] {
   const tokens: SqlToken[] = []
-  let at = 0
+  let [at, comments] = [0, 0]
   while (at < sql.length) {
     if (sql.startsWith('/*', at)) {
       const { end, isFair } = blockComment(sql, at)
-      if (!isFair) tokens.push({ kind: 'unfair comment', start: at, end, text: '' })
+      if (!isFair || ++comments > maxComments) tokens.push({ kind: 'unfair comment', start: at, end, text: '' })
       at = end
       continue
     }

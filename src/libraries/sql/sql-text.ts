@@ -52,9 +52,13 @@ export function checkStatementKind(sql: string): void {
   const tokens = lexSql(sql)
   const comment = tokens.find((token) => token.kind === 'unfair comment')
   if (comment !== undefined) {
-    throw new NodeError('SqlSyntax', 'A comment is not closed, or holds over 100 others inside one another.', {
-      position: positionAt(sql, comment.start),
-    })
+    throw new NodeError(
+      'SqlSyntax',
+      'A comment is not closed, or holds over 100 others inside one another, or is one of over 1,000.',
+      {
+        position: positionAt(sql, comment.start),
+      },
+    )
   }
   const starts = tokens.filter((token, index) => token.text !== ';' && (index === 0 || tokens[index - 1]?.text === ';'))
   const [first, second] = starts

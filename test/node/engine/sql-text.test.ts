@@ -200,6 +200,23 @@ describe('a name without quotes', () => {
   })
 })
 
+describe('comments over which the engine takes long', () => {
+  const tooMany = ['/**/'.repeat(1001), `${'/*'.repeat(101)}${'*/'.repeat(101)}`, '/* /* */']
+  test.each(tooMany.map((text) => [text]))('are refused: %.20s', (text) => {
+    expect(() => checkStatementKind(`select 1 ${text}`)).toThrow(expect.objectContaining({ kind: 'SqlSyntax' }))
+  })
+
+  test('are taken otherwise, and what is a text is no comment', () => {
+    for (const text of [
+      '/**/'.repeat(1000),
+      `${'/*'.repeat(100)}${'*/'.repeat(100)}`,
+      `|| '${'/**/'.repeat(2000)}'`,
+      '-- a\n'.repeat(2000),
+    ])
+      checkStatementKind(`select 1 ${text}`)
+  })
+})
+
 describe('letters right behind a number, which the engine takes for a name,', () => {
   test.each([
     ['select 0x1F', '0x1F', 8, 'write 31.'],
