@@ -4,7 +4,7 @@
 /** Programs of others as judges and clients, and what pages have their readers run. `npm run explore` has them, CI has not. */
 export const exploredFiles: string[] = [
   'test/judges/{authority,ledger,omniwitness,served,tessera,witness}.test.ts',
-  'test/clients/{collectd,home-assistant,influxdb-client,influxdb-javascript,node-red,opentelemetry,postgres-drivers,postgres-go,postgres-odbc,postgres-python,telegraf}.test.ts',
+  'test/clients/{collectd,five-judges,home-assistant,influxdb-client,influxdb-javascript,node-red,opentelemetry,postgres-drivers,postgres-go,postgres-odbc,postgres-python,telegraf}.test.ts',
   'test/deploy/**/*.test.ts',
   'test/examples/**/*.test.ts',
   'test/docs/{client,devices,metrics,on-disk,operators,replicas}.test.ts',
