@@ -4,7 +4,7 @@
 import { signedAddress, signedPath } from '../../libraries/columnar/outputs/signed-rows.ts'
 import { PostgresFault } from '../../libraries/pgwire/report.ts'
 import { statementOf } from '../../libraries/pgwire/session-words.ts'
-import { withConstants } from '../../libraries/pgwire/constants.ts'
+import { withConstants, withLists } from '../../libraries/pgwire/constants.ts'
 import { opened } from './open-portal.ts'
 import { newPortal, type Portal } from './portals.ts'
 import type { OpenRows } from './rows.ts'
@@ -32,7 +32,7 @@ export async function proofOf(session: SessionView, sql: string | undefined): Pr
   }
   const statement = statementOf(sql)
   if (statement.kind !== 'select') throw new PostgresFault('42601', 'Only a SELECT has a proof.')
-  const portal = newPortal({ sql, statement, types: [] }, [], [], false)
+  const portal = newPortal({ sql: withLists(sql), statement, types: [] }, [], [], false)
   const rows = await opened(session, portal, 0)
   await rows.close()
   return addressOf(session, portal, rows)

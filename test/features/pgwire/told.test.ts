@@ -218,6 +218,9 @@ describe('proofs', async () => {
   test('of a statement that is given', async () => {
     const { rows: found } = await client.query('select proofstream_proof(\'select count(*) as c from "demo/words"\')')
     expect(await verified(String(found[0]?.['proofstream_proof']))).toEqual([[5]])
+    const members = 'select n from "demo/words" where word = any(\'\'{one,"tab"}\'\')'
+    const { rows: ofList } = await client.query(`select proofstream_proof('${members}')`)
+    expect(await verified(String(ofList[0]?.['proofstream_proof']))).toEqual([[1]])
   })
 
   test('of bare names, which the request binds as the statement has them', async () => {
