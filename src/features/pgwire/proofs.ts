@@ -26,15 +26,16 @@ export async function proofOf(session: SessionView, sql: string | undefined): Pr
     if (session.lastProof !== undefined) return session.lastProof
     throw new PostgresFault(
       '55000',
-      'No statement before on this connection read a dataset.',
+      'The statement before read no dataset to its end.',
       "Give it: proofstream_proof('SELECT …').",
     )
   }
   const statement = statementOf(sql)
   if (statement.kind !== 'select') throw new PostgresFault('42601', 'Only a SELECT has a proof.')
   const portal = newPortal({ sql: withLists(sql), statement, types: [] }, [], [], false)
-  const rows = await opened(session, portal, 0)
-  await rows.close()
+  // One more than are signed tells that they are too many.
+  const rows = await opened(session, portal, session.parts.context.limits.resultRows + 1)
+  await session.running(async () => await rows.next(Number.POSITIVE_INFINITY, async () => {}), portal.ending)
   return addressOf(session, portal, rows)
 }
 

@@ -20,6 +20,9 @@ interface How {
 
 const copyNames = { text: 'PgCopyText', csv: 'PgCopyCsv', binary: 'PgCopyBinary' } as const
 
+/** Each is the statement before, for a proof. */
+const givesRows: ReadonlySet<Statement['kind']> = new Set(['select', 'copy', 'fetch', 'execute'])
+
 /** What a portal gives, as one message. Throws as the statement. */
 export async function described(session: SessionView, portal: Portal): Promise<Uint8Array> {
   const { statement } = portal.prepared
@@ -47,6 +50,7 @@ export async function runPortal(session: SessionView, portal: Portal, how: How):
   const { statement } = portal.prepared
   const { wire } = session.parts
   if (statement.kind === 'empty') return wire.queue(backend.emptyQuery)
+  if (givesRows.has(statement.kind)) session.lastProof = undefined
   if (statement.kind === 'select') return await sendRows(session, portal, { ...how, command: 'SELECT' })
   if (statement.kind === 'copy') return await copy(session, portal, statement)
   if (statement.kind === 'fetch' || statement.kind === 'move') return await fetchRows(session, statement, how)

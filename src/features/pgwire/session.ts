@@ -91,6 +91,7 @@ export class Session implements SessionView {
       if (isOurs) this.parts.context.logger.error({ err: told }, 'A statement of a PostgreSQL client failed')
       this.parts.wire.queue(backend.errorReport(reportOf(told, sql, before)))
       this.transaction.fail()
+      this.lastProof = undefined
       this.#isPassing = true
       return false
     } finally {

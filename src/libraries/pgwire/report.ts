@@ -56,7 +56,12 @@ export function reportOf(error: unknown, sql = '', before = ''): ReportFields {
     ...severity('ERROR'),
     C: stateOf(error),
     M: error.message,
-    H: hint ?? meant,
+    // A client that only reads makes no datasets.
+    H:
+      hint?.replace(
+        'Create it with PUT, or by posting records with ?create=true.',
+        'It is not there, or you may not read it.',
+      ) ?? meant,
     P:
       position === undefined
         ? undefined

@@ -6,6 +6,7 @@
 const numbers = `
   YYYY:%Y IYYY:%G ID:%u IW:%V MS:%g US:%f FMYYYY:%Y YY:%y MM:%m DD:%d DDD:%j HH24:%H HH12:%I HH:%I MI:%M SS:%S
   FMYY:%-y FMMM:%-m FMDD:%-d FMDDD:%-j FMHH24:%-H FMHH12:%-I FMHH:%-I FMMI:%-M FMSS:%-S`
+const told = 'YYYY YY IYYY MM Mon FMMonth DD DDD Dy FMDay ID IW HH24 HH12 HH MI SS MS US AM PM'
 const texts = 'Mon:%b Dy:%a AM:%p PM:%p FMMonth:%B FMDay:%A'
 
 /** All words of PostgreSQL, of which `YYYY` comes before `YYY`. The months by themselves are padded to the longest. */
@@ -20,7 +21,7 @@ const spellings = `${numbers} ${texts}`
 const spelled =
   `CASE WHEN w[1] = '"' THEN replace(w[2:-2], '%', '%%') WHEN length(w) = 1 AND w NOT SIMILAR TO '[DIJQWYdijqwy]' THEN replace(w, '%', '%%') ` +
   `ELSE coalesce(CASE w${spellings} ELSE CASE WHEN upper(w) NOT IN ('AM', 'PM') THEN CASE upper(w)${spellings} END END END, ` +
-  `error('A pattern of times has no "' || w || '" here.')) END`
+  `error('A pattern of times has no "' || w || '" here. Its words: ${told}.')) END`
 
 /** Through lists, since the engine looks for a constant format when a macro is made. */
 const pattern = `list_transform([f], lambda p: array_to_string(list_transform(regexp_extract_all(p, '${part}'), lambda w: ${spelled}), ''))[1]`

@@ -215,6 +215,27 @@ describe('proofs', async () => {
     expect(told).toHaveLength(2)
   })
 
+  test('of the statement before alone, and not of one that failed or was not read to its end', async () => {
+    const one = await session()
+    const after = async (...statements: readonly string[]): Promise<string | undefined> => {
+      for (const sql of statements) await one.ask(raw.query(sql))
+      return (await one.ask(raw.query('select proofstream_proof()'))).find((line) => /^[DE]/.test(line))
+    }
+    const good = 'select n from "demo/words"'
+    expect(await after(good)).toMatch(/^D http/)
+    expect(await after('set jit = on')).toMatch(/^D http/)
+    expect(await after(good, 'select nothing from "demo/words"')).toBe('E 55000')
+    expect(await after(good, 'select 1')).toBe('E 55000')
+    expect(await after(`begin; declare c cursor for ${good}; fetch 2 from c`)).toBe('E 55000')
+    one.end()
+  })
+
+  test('there is none of more rows than are signed', async () => {
+    const many = 'select a.n from "demo/words" a, range(30000)'
+    const { rows: found } = await client.query(`select proofstream_proof('${many}')`)
+    expect(found[0]?.['proofstream_proof']).toMatch(/^no address: at most 100000 rows are signed/)
+  })
+
   test('of a statement that is given', async () => {
     const { rows: found } = await client.query('select proofstream_proof(\'select count(*) as c from "demo/words"\')')
     expect(await verified(String(found[0]?.['proofstream_proof']))).toEqual([[5]])
