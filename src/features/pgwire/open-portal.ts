@@ -3,8 +3,8 @@
 import { NodeError } from '../../libraries/base/errors.ts'
 import { withConstants, writtenOids } from '../../libraries/pgwire/constants.ts'
 import { sampleOf } from '../../libraries/pgwire/values.ts'
-import { newPortal, type Portal, type Prepared } from './portals.ts'
-import { describedRows, OpenRows, type RowForm } from './rows.ts'
+import type { Portal, Prepared } from './portals.ts'
+import { describedRows, OpenRows, type RowForm, type RowsAsked } from './rows.ts'
 import type { SessionView } from './session-view.ts'
 
 /** The address of a module of the library, as the process of the engine loads it. */
@@ -12,7 +12,7 @@ export const moduleOf = (name: string): string =>
   new URL(`../../libraries/pgwire/${name}${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href
 
 /** Rows as text, under the types that the answer has. */
-export const rowsForm: RowForm = { name: 'PgRows', module: moduleOf('rows') }
+const rowsForm: RowForm = { name: 'PgRows', module: moduleOf('rows') }
 
 /** The rows of a portal, begun where they are not yet. */
 export async function opened(session: SessionView, portal: Portal, limit?: number): Promise<OpenRows> {
@@ -30,15 +30,33 @@ export async function opened(session: SessionView, portal: Portal, limit?: numbe
 export async function openRows(session: SessionView, portal: Portal, form: RowForm, limit?: number): Promise<OpenRows> {
   const { context } = session.parts
   const account = accountOf(session)
-  const { sql, types } = portal.prepared
   const { kept } = session.transaction
-  const told = types.some((oid) => writtenOids.has(oid))
-    ? { sql: withConstants(sql, portal.values, types), values: [] }
-    : { sql, values: portal.values }
+  const statement = withValues(portal.prepared, portal.values)
   return await session.running(async ({ caller }) => {
-    const asked = { ...told, form, account, kept, ...(limit !== undefined && { limit }) }
+    const asked = { ...statement, form, account, kept, ...(limit !== undefined && { limit }) }
     return await OpenRows.open(context, asked, caller)
   }, portal.ending)
+}
+
+/** A statement with its values, those in it that only a constant says whole. */
+function withValues(
+  { sql, types }: Pick<Prepared, 'sql' | 'types'>,
+  values: Portal['values'],
+): Pick<RowsAsked, 'sql' | 'values'> {
+  return types.some((oid) => writtenOids.has(oid))
+    ? { sql: withConstants(sql, values, types), values: [] }
+    : { sql, values }
+}
+
+/** What a statement takes and gives with these values, or without any; nothing is run. Throws as the statement. */
+export async function describedWith(
+  session: SessionView,
+  prepared: Pick<Prepared, 'sql' | 'types'>,
+  values: Portal['values'],
+): ReturnType<typeof describedRows> {
+  const [account, { kept }] = [accountOf(session), session.transaction]
+  const asked = { ...withValues(prepared, values), form: rowsForm, account, kept }
+  return await session.running(async ({ caller }) => await describedRows(session.parts.context, asked, caller))
 }
 
 /** What a statement takes and gives: the types that its client said stay. Throws as the statement. */
@@ -46,33 +64,20 @@ export async function describedStatement(
   session: SessionView,
   { sql, types }: Prepared,
 ): Promise<{ readonly types: readonly number[]; readonly description: Uint8Array }> {
-  const { context } = session.parts
-  const account = accountOf(session)
-  const asked = { sql, values: [], form: rowsForm, account, kept: session.transaction.kept }
-  const found = await session.running(async ({ caller }) => await describedRows(context, asked, caller))
+  const found = await describedWith(session, { sql, types: [] }, [])
   const count = Math.max(types.length, found.types.length)
   const all = Array.from({ length: count }, (_, at) => types[at] || (found.types[at] ?? unknownOid))
-  return { types: all, description: (all.length > 0 && (await shownBySample(session, sql, all))) || found.description }
-}
-
-/** The RowDescription with values of the types of parameters, since types of columns may follow from them; undefined where all such fail. */
-async function shownBySample(
-  session: SessionView,
-  sql: string,
-  types: readonly number[],
-): Promise<Uint8Array | undefined> {
-  for (const unknown of ['', undefined]) {
-    const values = types.map((oid, at) => sampleOf(at + 1, oid, unknown))
-    const portal = newPortal({ sql, statement: { kind: 'select', sql }, types }, values, [], false)
+  // Types of columns may follow from values: those of the types of parameters tell them, where such a value is taken.
+  for (const unknown of all.length > 0 ? ['', undefined] : []) {
+    const values = all.map((oid, at) => sampleOf(at + 1, oid, unknown))
     try {
-      const rows = await openRows(session, portal, rowsForm, 0)
-      await rows.close()
-      return rows.description
+      const { description } = await describedWith(session, { sql, types: all }, values)
+      return { types: all, description }
     } catch (error) {
       if (!(error instanceof NodeError && error.kind.startsWith('Sql'))) throw error
     }
   }
-  return undefined
+  return { types: all, description: found.description }
 }
 
 const unknownOid = 705

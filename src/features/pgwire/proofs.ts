@@ -35,7 +35,11 @@ export async function proofOf(session: SessionView, sql: string | undefined): Pr
   const portal = newPortal({ sql: withLists(sql), statement, types: [] }, [], [], false)
   // One more than are signed tells that they are too many.
   const rows = await opened(session, portal, session.parts.context.limits.resultRows + 1)
-  await session.running(async () => await rows.next(Number.POSITIVE_INFINITY, async () => {}), portal.ending)
+  try {
+    await session.running(async () => await rows.next(Number.POSITIVE_INFINITY, async () => {}), portal.ending)
+  } finally {
+    await rows.close()
+  }
   return addressOf(session, portal, rows)
 }
 

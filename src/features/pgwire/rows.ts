@@ -9,7 +9,7 @@ import type { Parameter } from '../../libraries/model/parameters.ts'
 import type { DatasetPin } from '../../libraries/model/query.ts'
 import { PostgresFault } from '../../libraries/pgwire/report.ts'
 import { type OpenFile, openFileQuery } from '../../node/answers/files.ts'
-import { aliasOfParts, askingOf, type Caller, Reader } from '../../node/answers/pin.ts'
+import { aliasOfParts, askingOf, type Caller, isBare, Reader } from '../../node/answers/pin.ts'
 import type { AnswerStream } from '../../node/engine/process/answer-stream.ts'
 import type { StreamEnd } from '../../node/engine/messages.ts'
 import { viewOf } from '../../node/catalog/dataset-chain.ts'
@@ -234,10 +234,6 @@ class HeldMessages {
 /** A letter and a length. */
 const headBytes = 5
 
-function isBareName(alias: string): boolean {
-  return !/\/|^did:/i.test(alias)
-}
-
 /** The pins of a statement whose names do not mean what they would mean by themselves, or that keeps its blocks; undefined for others. */
 async function datasetsOf(
   { replica }: ReplicaContext,
@@ -246,14 +242,14 @@ async function datasetsOf(
 ): Promise<readonly DatasetPin[] | undefined> {
   if (account === undefined && kept === undefined) return undefined
   const { tables } = await replica.engine.analyze(sql, askingOf(replica.catalog, caller))
-  const isBare = (parts: readonly string[]): boolean =>
-    account !== undefined && parts.length === 1 && isBareName(parts[0] ?? '')
-  if (kept === undefined && !tables.some(({ parts }) => isBare(parts))) return undefined
+  const isOfAccount = (parts: readonly string[]): boolean =>
+    account !== undefined && parts.length === 1 && isBare(parts[0] ?? '')
+  if (kept === undefined && !tables.some(({ parts }) => isOfAccount(parts))) return undefined
   const reader = new Reader(replica.catalog, caller.mayRead)
   const datasets: DatasetPin[] = []
   for (const { parts, position } of tables) {
     const alias = aliasOfParts(parts)
-    const wanted = isBare(parts) ? `${account}/${alias}` : alias
+    const wanted = isOfAccount(parts) ? `${account}/${alias}` : alias
     const chain = await reader.find(wanted)
     if (chain === undefined) throw await reader.missing(wanted, position)
     const { id } = chain.name

@@ -5,7 +5,7 @@ import { PostgresFault } from '../../libraries/pgwire/report.ts'
 import { type CopyFormat, type Statement, statementOf } from '../../libraries/pgwire/session-words.ts'
 import { parameterOf } from '../../libraries/pgwire/values.ts'
 import { inSession } from './in-session.ts'
-import { moduleOf, opened, openRows, rowsForm } from './open-portal.ts'
+import { describedWith, moduleOf, opened, openRows } from './open-portal.ts'
 import { newPortal, type Portal } from './portals.ts'
 import { proofOf, tellProof } from './proofs.ts'
 import type { SessionView } from './session-view.ts'
@@ -157,9 +157,8 @@ async function copy(
   const inner = { sql, statement: statementOf(sql), types: portal.prepared.types }
   if (inner.statement.kind !== 'select') throw new PostgresFault('0A000', 'COPY takes a SELECT or a table.')
   const of = { ...newPortal(inner, portal.values, [], false), ending: portal.ending }
-  const shape = await openRows(session, of, rowsForm, 0)
-  const columns = new DataView(shape.description.buffer, shape.description.byteOffset).getInt16(5)
-  await shape.close()
+  const { description } = await describedWith(session, inner, portal.values)
+  const columns = new DataView(description.buffer, description.byteOffset).getInt16(5)
   const form = { name: copyNames[format], module: moduleOf('copy'), postgres: { header: hasHeader } }
   const rows = await openRows(session, of, form)
   portal.rows = rows

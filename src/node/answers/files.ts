@@ -10,7 +10,7 @@ import type { FileFacts, FileOptions, FileSource } from '../../libraries/columna
 import type { SignedRows } from '../../libraries/columnar/outputs/signed-rows.ts'
 import type { Scan } from '../files/files.ts'
 import { bindQuery } from './bind.ts'
-import { askingOf, type Binding, type Caller, checkPinAliases, Reader, viewAt } from './pin.ts'
+import { askingOf, type Binding, type Caller, checkPinAliases, isBare, Reader, viewAt } from './pin.ts'
 import { answerTag, type ReplicaDeps } from './query.ts'
 import { openTables, type Runnable, runOver } from './tables.ts'
 import { tailStatement, tailTable, tailWindow } from './tail.ts'
@@ -147,7 +147,7 @@ function headsOf(views: readonly DatasetView[]): DatasetHead[] {
 
 function pinsOf(bindings: readonly Binding[]): SignedRows['heads'] {
   const named = bindings.map(({ pinned: { alias }, view }) => {
-    return [/\/|^did:/i.test(alias) ? view.alias : `${alias}=${view.alias}`, view.block.hash] as const
+    return [isBare(alias) ? `${alias}=${view.alias}` : view.alias, view.block.hash] as const
   })
   return Array.from(new Map(named), ([alias, block]) => ({ alias, block }))
 }

@@ -207,6 +207,11 @@ export async function pinNames(
   return [...bindings.values()]
 }
 
+/** True for a name in SQL that names no dataset by itself: a request says what it means. */
+export function isBare(alias: string): boolean {
+  return !/\/|^did:/i.test(alias)
+}
+
 /**
  * Pins of names as `datasets` has them: a pin binds the name that it is, and every name in the statement of the dataset
  * that it names by DID or otherwise; one with an alias binds that. One that binds none stays. Throws NodeError `DatasetNotFound`.
@@ -261,7 +266,7 @@ function checkPins(pins: readonly DatasetPin[]): void {
  */
 export async function checkPinAliases(reader: Reader, pins: readonly DatasetPin[]): Promise<void> {
   for (const { id, alias } of pins) {
-    if (!alias.includes('/') && !foldAscii(alias).startsWith('did:')) continue
+    if (isBare(alias)) continue
     const chain = await reader.find(id)
     if (chain === undefined || [chain.name.alias, id].some((own) => foldAscii(own) === foldAscii(alias))) continue
     // A former name of it, as an older answer has it.

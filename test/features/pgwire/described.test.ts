@@ -87,3 +87,12 @@ test('rows that are others than those that were told are an error, but for texts
   expect(await change('a', 'two', 'one')).toEqual(['2', 'D 1', 'C SELECT 1', 'Z I'])
   client.end()
 })
+
+test('a statement is told without being run', async () => {
+  const client = await raw.RawClient.session(port)
+  const endless = 'select sum(a.range * b.range % 7) from range(10000000) a, range(10000000) b where a.range > $1'
+  client.send(raw.parse(endless, 's'), raw.describe('S', 's'), raw.sync)
+  const told = (await client.until('Z')).filter(({ letter }) => 'tTE'.includes(letter))
+  expect(told.map((one) => (one.letter === 'E' ? raw.brief(one) : typesOf(one).join()))).toEqual(['int8', 'numeric'])
+  client.end()
+})

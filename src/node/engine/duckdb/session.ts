@@ -233,10 +233,10 @@ export class DuckDbSession {
     checkJob(statement, { ...job, reproducible: false })
     await this.#guard(undefined, async () => await this.#views.ensure(tables))
     const { sql, node, gate } = statement
-    const nulls = gate.parameters.map((name): Parameter => ({ name, type: 'NULL', text: 'null' }))
-    const rewritten = await this.#rewriter.printable(node, sql, nulls)
-    const isOwn = !rewritten.checksJson && !rewritten.readsListings
-    const prepared = await this.#prepare(statement, isOwn ? { ...rewritten, hasParameters: false } : rewritten, nulls)
+    const values = job.parameters ?? gate.parameters.map((name): Parameter => ({ name, type: 'NULL', text: 'null' }))
+    const rewritten = await this.#rewriter.printable(node, sql, values)
+    const isOwn = job.parameters === undefined && !rewritten.checksJson && !rewritten.readsListings
+    const prepared = await this.#prepare(statement, isOwn ? { ...rewritten, hasParameters: false } : rewritten, values)
     try {
       return await describeStatement(prepared, open('pinned'), job)
     } finally {
